@@ -1,5 +1,7 @@
 """A page of a model with a column on a log scale, in a real browser: every value in its own unit."""
 
+import re
+
 import numpy as np
 import pytest
 from level_cohort import draw, frame_of
@@ -42,4 +44,5 @@ def test_a_shock_moves_it_by_a_factor(watched, made):
 def test_how_it_was_made_lists_it(watched, made):
     about = watched.open(made[0], "#about").locator("#about").inner_text()
     assert "On a log scale" in about
-    assert "log of bili" in about
+    assert "bili: the model works with the logarithm" in about
+    assert re.search(r"^log\s+bili$", about, re.MULTILINE)

@@ -79,7 +79,7 @@ def test_risks_and_hazards_on_screen_are_those_of_explain(watched, pages):
         now = percent(explanation.predicted[row])
         assert f"the risk of “death” by 5 years is {now} (95 % interval {low} to {high}" in words
         here = f"{np.floor(100 * explanation.predicted[row] + 0.5):.0f}"
-        assert f"Of 100 patients like this one, {here} would" in page.locator("#hundred").inner_text()
+        assert f"of 100 patients like this one, {here} would" in page.locator("#hundred").inner_text()
         time, event = (column[row] for column in follow_up())
         box = page.locator(".risks > div").first.inner_text()
         assert f"95 % interval {low} to {high}" in box

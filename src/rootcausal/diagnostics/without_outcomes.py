@@ -73,8 +73,8 @@ AS_NAMED = CheckSpec(
         "fine": Text("{statement}"),
         "doubtful": Text(
             "{statement}",
-            "Read nothing as a cause of {names:3}: by the names, what the order puts before cannot come "
-            "before.",
+            "Read nothing as a cause of {names:3}: going by names, what stands before {names:it|them} cannot "
+            "come before {names:it|them}.",
             "if the names mean what they say, {fix}.",
         ),
     },

@@ -28,6 +28,8 @@ NAME_LETTERS = 30
 NAMED = 20
 MISSING = "–"
 MOST_LINES = 200
+# Units that have a plural of their own.
+TIMES = ("years", "months", "weeks", "days", "hours", "minutes", "seconds")
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class Summary:
     def called(self, words: Words, units: Mapping[str, str]) -> Summary:
         """The same with these words of the outcome, and these units of variables, where there are any."""
         terms = tuple(
-            replace(term, per=f"1 {one_line(units[term.variable])}")
+            replace(term, per=_one(one_line(units[term.variable])))
             if term.per.split(" ")[0] == "1" and units.get(term.variable)
             else term
             for term in self.terms
@@ -246,6 +248,13 @@ _FRAME_TYPES: dict[str, Any] = {
     name: object if name in _TEXTS else bool if name == "covariate" else np.float64
     for name in Term.__dataclass_fields__
 }
+
+
+def _one(unit: str) -> str:
+    """One of a unit: ``1 year`` of years, and ``1 × 1000/mm³``."""
+    if unit[:1].isdigit():
+        return f"1 × {unit}"
+    return f"1 {unit.removesuffix('s') if unit in TIMES else unit}"
 
 
 def _method(effects: Effects) -> str:

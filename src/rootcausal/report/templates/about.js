@@ -14,7 +14,7 @@ const ASSUMPTIONS = [
 
 function drawAbout() {
   const made = content.made;
-  const line = (term, ...meaning) => [element("dt", {}, term), element("dd", {}, ...meaning)];
+  const [unset, set] = [true, false].map((wanted) => Object.entries(made.parameters).filter(([, value]) => (value === null) === wanted));
   document.getElementById("about").replaceChildren(
     element("h2", {}, "How it was made"),
     element("h3", {}, "The cohort that the model learned from"),
@@ -44,10 +44,13 @@ function drawAbout() {
         "Method",
         made.bent
           ? "Root Causal Inference (Strobl & Lasko, 2022) with nonlinear relations: the graph that describes the patients in least, curves and spreads of each variable given its causes, and a risk of the variables that is pushed through them."
-          : "Root Causal Inference (Strobl & Lasko, 2022): order the variables by Direct LiNGAM, take from each what earlier ones explain, and regress the outcome on what is left.",
+          : `Root Causal Inference (Strobl & Lasko, 2022): order the variables by Direct LiNGAM, take from each what earlier ones explain, and regress the outcome on what is left.${
+            made.parameters.attribution === "sharp" ? " How many variables act on each other, and on the outcome, is learned from the cohort: what it does not support adds little." : ""
+          }`,
       ),
       made.why_mechanism ? line("Relations", `${made.bent ? "nonlinear" : "linear"}. ${made.why_mechanism}`) : [],
-      Object.entries(made.parameters).map(([name, value]) => line(name, value === null ? "not set" : String(value))),
+      set.map(([name, value]) => line(name, String(value))),
+      unset.length ? line("Not set", unset.map(([name]) => name).join(", ")) : [],
       line("Versions", `model by rootcausal ${made.fitted_with}, page by rootcausal ${made.version}; sums by the ${made.backend} backend`),
       line("Seed", content.bootstrap === null
         ? `none: ${seedless(made)}`
@@ -113,6 +116,5 @@ function howSureMade() {
 function listOf(names) {
   const shown = names.slice(0, 50);
   const rest = names.length - shown.length;
-  const text = shown.flatMap((name, place) => (place ? [", ", named(name)] : [named(name)]));
-  return element("span", {}, ...text, rest ? ` and ${rest.toLocaleString("en")} more` : "");
+  return element("span", {}, ...enumeration(shown.map((name) => [named(name)]), ", "), rest ? ` and ${rest.toLocaleString("en")} more` : "");
 }

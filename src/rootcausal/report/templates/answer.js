@@ -58,13 +58,12 @@ function measuredAgainstExpected(one, words = toldAs(one)) {
 /** "bili (12.6 mg/dl; 3.8 mg/dl expected)" */
 function inShort(one) {
   const inside = measuredAgainstExpected(one, one.first ? "typical" : "expected");
-  return [element("strong", {}, ...nameAndLevel(one, NAME_IN_SENTENCE)), ...(inside.length ? [" (", ...inside, ")"] : [])];
+  return [strong(...nameAndLevel(one, NAME_IN_SENTENCE)), ...(inside.length ? [" (", ...inside, ")"] : [])];
 }
 
 /** "(a; b) ", of lists of elements; nothing where there are none. */
 function inBrackets(items) {
-  if (!items.length) return [];
-  return ["(", ...items.flatMap((item, place) => (place ? ["; ", ...item] : item)), ") "];
+  return items.length ? ["(", ...enumeration(items, "; ", "; "), ") "] : [];
 }
 
 function inWords(row, harmful, protective) {
@@ -97,41 +96,35 @@ function whyParagraph(row, leading, opposing, weaker, open) {
     const [first, ...others] = leading;
     const next = others.slice(0, 2);
     words.push(...whyFirst(first));
-    if (next.length) words.push(next.length === 1 ? "Next comes " : "Next come ", ...plainList(next.map(inShort)), ". ");
+    if (next.length) words.push(next.length === 1 ? "Next comes " : "Next come ", ...enumeration(next.map(inShort)), ". ");
     // Many small ones may do as much as those that are named.
     if (Math.abs(d3.sum(weaker, (one) => one.value)) >= content.notable) words.push(`${count(weaker.length, othersNoun(weaker))} together ${told.alsoDo(first.value)}. `);
   } else {
     words.push(...nothingStandsOut(row, opposing.length > 0, open.length > 0));
   }
   const others = opposing.slice(0, 2);
-  if (others.length) words.push(told.otherWay(leading.length ? leading[0].value : 1), ...plainList(others.map(inShort)), ". ");
-  if (open.length) words.push("Not measured, so that nobody can tell: ", ...plainList(open.slice(0, 3).map((one) => [element("strong", {}, brief(one))])), open.length > 3 ? ` and ${open.length - 3} more.` : ".");
+  if (others.length) words.push(told.otherWay(leading.length ? leading[0].value : 1), ...enumeration(others.map(inShort)), ". ");
+  if (open.length) words.push("Not measured, so that nobody can tell: ", ...enumeration(open.slice(0, 3).map((one) => [strong(brief(one))])), open.length > 3 ? ` and ${open.length - 3} more.` : ".");
   return element("p", { class: "why" }, element("strong", { class: "ask" }, "Why? "), ...words);
-}
-
-/** "a, b and c", of lists of elements. */
-function plainList(items) {
-  return items.flatMap((item, place) => [...(place === 0 ? [] : [place === items.length - 1 ? " and " : ", "]), ...item]);
 }
 
 function whyFirst(first) {
   const verb = first.imputed ? "may be" : "is";
   const shockWord = term("shock");
-  const words = [`${told.strongest(first.value)} ${verb} `, element("strong", {}, ...nameAndLevel(first))];
+  const words = [`${told.strongest(first.value)} ${verb} `, strong(...nameAndLevel(first))];
   const expected = expectedText(first);
+  const own = (its, is) => [`: ${its} own `, shockWord, `, the part that ${its} causes do not explain, ${is} `];
   if (first.parts.length) {
-    words.push(" (", ...valueWords(first), "), read as one, since something unmeasured may move them: their own ", shockWord, ", the part that their causes do not explain, is ");
-    words.push(`${standing("errors", first.variable, first.shock).words}. `);
+    words.push(" (", ...valueWords(first), "), read as one, since something unmeasured may move them", ...own("their", "is"));
   } else if (first.imputed) {
-    words.push(" (", ...valueWords(first), "), going by all that was measured: its own ", shockWord, ", the part that its causes do not explain, would be ");
-    words.push(`${standing("errors", first.variable, first.shock).words}. `);
+    words.push(" (", ...valueWords(first), "), going by all that was measured", ...own("its", "would be"));
   } else if (expected === null) {
-    words.push(first.level === null ? ` at ${inItsUnit(first, first.data)}` : "", ": its own ", shockWord, ", the part that its causes do not explain, is ");
-    words.push(`${standing("errors", first.variable, first.shock).words}. `);
+    words.push(first.level === null ? ` at ${inItsUnit(first, first.data)}` : "", ...own("its", "is"));
   } else {
     const left = first.first ? ". Nothing that was measured comes before it: the difference is its " : ". What its causes do not explain is its ";
-    words.push(": ", ...measuredAgainstExpected(first), left, shockWord, `, ${standing("errors", first.variable, first.shock).words}. `);
+    words.push(": ", ...measuredAgainstExpected(first), left, shockWord, ", ");
   }
+  words.push(`${standing("errors", first.variable, first.shock).words}. `);
   words.push(told.itDoes(first.value));
   return words;
 }
@@ -173,9 +166,9 @@ function sureParagraph([first, ...others]) {
   if (content.bootstrap === null) {
     words.push("Not assessed: no resampling was made. ");
   } else if (sameWay(first) !== null) {
-    words.push(element("strong", {}, brief(first)), " is ", gradeBadge(first), `: it ${sameWayText(first)}. `, endsAtZero(first) ?? "", " ");
+    words.push(strong(brief(first)), " is ", gradeBadge(first), `: it ${sameWayText(first)}. `, endsAtZero(first) ?? "", " ");
     const next = others.slice(0, 2).filter((one) => sameWay(one) !== null);
-    if (next.length) words.push(...plainList(next.map((one) => [element("strong", {}, brief(one)), " is ", gradeBadge(one), ` (${sameWay(one)} %)`])), ". ");
+    if (next.length) words.push(...enumeration(next.map((one) => [strong(brief(one)), " is ", gradeBadge(one), ` (${sameWay(one)} %)`])), ". ");
   }
   if (findingsOf(first.variable).length) words.push(variableMark("span", first.variable));
   return element("p", { class: "sure" }, element("strong", { class: "ask" }, "How sure? "), ...words);
@@ -188,7 +181,7 @@ function changeParagraph(row, leading, opposing) {
   const words = [...without(first, row)];
   if (leading.length > 1 && together.length > 1) {
     const then = told.toText(predictor(row) - d3.sum(together, (one) => one.value));
-    words.push(`Without ${together.length === 2 ? "both shocks" : "the three shocks"} (`, ...plainList(together.map((one) => [brief(one)])), `): ${then}. `);
+    words.push(`Without ${together.length === 2 ? "both shocks" : "the three shocks"} (`, ...enumeration(together.map((one) => [brief(one)])), `): ${then}. `);
   }
   return element("p", { class: "change" }, element("strong", { class: "ask" }, "What would change it? "), ...words, element("span", { class: "quiet" }, NO_TREATMENT));
 }
@@ -198,7 +191,7 @@ function without(one, row) {
   const now = told.toText(predictor(row));
   const wouldBe = (then) => `${told.thePrediction} would ${then === now ? `hardly change: it would still be ${then}` : `be ${then} instead of ${now}`}`;
   const best = d3.least(one.byLevel, (other) => Math.sign(one.value) * other.predictor);
-  if (one.imputed || !best || best.now) return ["Without the shock on ", element("strong", {}, brief(one)), ` ${wouldBe(told.toText(one.without))}. `];
+  if (one.imputed || !best || best.now) return ["Without the shock on ", strong(brief(one)), ` ${wouldBe(told.toText(one.without))}. `];
   const which = one.byLevel.length > 2 ? `, the ${one.value < 0 ? "highest" : "lowest"} of its levels` : "";
   return ["At “", element("bdi", {}, shownLevel(best.level)), `” instead ${wouldBe(told.toText(best.predictor))}${which}. `];
 }

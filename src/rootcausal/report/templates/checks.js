@@ -84,7 +84,7 @@ function meaning(check, variable) {
   const others = check.concerned.filter((name) => !namesOf(variable).includes(name));
   if (check.name !== "unconfounded" || !others.length) return [check.limit];
   const both = others.length === 1;
-  return ["Read together with ", ...enumeration(others.map((name) => [named(name)]), " or "), `: something unmeasured may move ${both ? "both" : "them"}.`];
+  return ["Read together with ", ...enumeration(others.map((name) => [strong(named(name))]), " or "), `: something unmeasured may move ${both ? "both" : "them"}.`];
 }
 
 /** The worst finding about a variable in words, and how many more there are; null where there is none. */

@@ -22,7 +22,7 @@ function drawCohort() {
   view.replaceChildren(
     element("h2", {}, `${count(n, "patient")} together`),
     ...(cohort.predicted === null ? [] : [element("h3", {}, told.predictionsTitle), predictions]),
-    element("div", { class: "title-line" }, element("h3", {}, told.countTitle), element("span", { class: "tools no-print" }, ...chartButtons(bars, "root-causes"))),
+    titleLine(told.countTitle, ...chartButtons(bars, "root-causes")),
     element(
       "p",
       {},
@@ -34,7 +34,7 @@ function drawCohort() {
     ranked.length > BARS ? caption(`The ${BARS} most important of ${ranked.length} variables; all are in the table.`) : "",
     starLegend(ranked),
     prevalenceTable(ranked),
-    element("div", { class: "title-line" }, element("h3", {}, "What each shock adds, patient by patient"), element("span", { class: "tools no-print" }, ...chartButtons(swarm, "shocks"))),
+    titleLine("What each shock adds, patient by patient", ...chartButtons(swarm, "shocks")),
     element(
       "p",
       {},
@@ -51,7 +51,7 @@ function drawCohort() {
         ? `Drawn: ${cohort.swarm.length} of ${count(n, rowNoun)}, evenly spread from the lowest to the highest ${told.prediction}.`
         : `All ${rowNoun}s are drawn.`),
     ),
-    element("div", { class: "title-line" }, element("h3", {}, "Patients ordered by similarity"), element("span", { class: "tools no-print" }, ...chartButtons(heat, "similar-patients"))),
+    titleLine("Patients ordered by similarity", ...chartButtons(heat, "similar-patients")),
     element("p", {}, "Columns are patients, and those with like shocks stand side by side: a block of one colour is " + told.alike + "."),
     element(
       "p",
@@ -81,7 +81,7 @@ function drawPredictions(place, { counts, edges }) {
       marginTop: 28,
       marginBottom: 46,
       marks: [
-        Plot.axisX({ labelAnchor: "center", labelArrow: "none", ticks: narrow ? 4 : 8, ...told.predictionsAxis }),
+        Plot.axisX({ ...BELOW, ticks: narrow ? 4 : 8, ...told.predictionsAxis }),
         Plot.axisY({ label: `${rowNoun}s`, ticks: 4, tickFormat: "d" }),
         Plot.rectY(bars, { x1: "from", x2: "to", y: "count", fill: "var(--quiet)", inset: 0.5, title: told.barTitle }),
         Plot.ruleY([0], { stroke: "currentColor" }),
@@ -111,12 +111,7 @@ function prevalenceTable(ranked) {
     ...(ancestry ? [percent(variables[variable].ancestor)] : []),
   ]);
   if (ancestry) heads.push("Probability of being a cause");
-  return element(
-    "details",
-    {},
-    element("summary", {}, "The same as a table"),
-    tableOf("How often each variable is a root cause", heads, rows, "prevalence-table"),
-  );
+  return folded("The same as a table", {}, tableOf("How often each variable is a root cause", heads, rows, "prevalence-table"));
 }
 
 function drawBars(place, shown) {
@@ -137,7 +132,7 @@ function drawBars(place, shown) {
       marginBottom: 46,
       y: { type: "band", domain: shown, padding: 0.25, label: null },
       marks: [
-        Plot.axisX({ label: `${rowNoun}s`, labelAnchor: "center", labelArrow: "none", ticks: Math.min(labels.length, width < 520 ? 3 : 5), tickFormat: "d" }),
+        Plot.axisX({ label: `${rowNoun}s`, ...BELOW, ticks: Math.min(labels.length, width < 520 ? 3 : 5), tickFormat: "d" }),
         Plot.axisY({ tickSize: 0, tickFormat: (variable) => shortVariable(variable, letters) + star(variable) }),
         Plot.barX(rows, { x: "any", y: "variable", fill: "var(--harm-light)" }),
         Plot.barX(rows, { x: "strongest", y: "variable", fill: "var(--harm)" }),
@@ -213,7 +208,7 @@ function drawSwarm(place, shown) {
     y: { domain: [shown.length - 0.5, -0.5], axis: null },
     color: { type: "linear", domain: [0, 0.5, 1], range: [ink("--low"), d3.interpolateRgb(ink("--low"), ink("--high"))(0.5), ink("--high")] },
     marks: [
-      Plot.axisX({ labelAnchor: "center", labelArrow: "none", ...told.addedAxis(domain, narrow) }),
+      Plot.axisX({ ...BELOW, ...told.addedAxis(domain, narrow) }),
       Plot.axisY(d3.range(shown.length), { tickSize: 0, label: null, tickFormat: (line) => shortVariable(shown[line], letters) }),
       Plot.ruleX([0], { stroke: "currentColor" }),
       Plot.dot(dots, {

@@ -54,7 +54,7 @@ function drawCurves(place, curves, ends) {
       x: { domain: [0, last] },
       y: { domain: [0, 1] },
       marks: [
-        Plot.axisX({ label: facts.unit ? `time (${facts.unit})` : "time", labelAnchor: "center", labelArrow: "none", ticks: narrow ? 4 : 8, tickFormat: (time) => measured(time) }),
+        Plot.axisX({ label: facts.unit ? `time (${facts.unit})` : "time", ...BELOW, ticks: narrow ? 4 : 8, tickFormat: (time) => measured(time) }),
         Plot.axisY({ label: null, ticks: 5, tickFormat: (share) => `${Math.round(share * 100)}%` }),
         Plot.ruleX([facts.horizon], { stroke: "currentColor", strokeOpacity: 0.6 }),
         ...(ends === null ? [] : [Plot.ruleX([ends], { x: facts.horizon, y1: (both) => 1 - both[0], y2: (both) => 1 - both[1], stroke: "currentColor", strokeWidth: 6, strokeOpacity: 0.35 })]),
@@ -73,10 +73,5 @@ function drawCurves(place, curves, ends) {
 function curveTable(curves) {
   const times = d3.sort(d3.union(d3.ticks(0, facts.times.at(-1), TABLE_TIMES).filter((time) => time > 0), [facts.horizon]));
   const rows = times.map((time) => [timeText(time), ...curves.map(({ predictor }) => percent(survivalAt(predictor, time)))]);
-  return element(
-    "details",
-    {},
-    element("summary", {}, "The same as a table"),
-    tableOf("Share without the event over time", ["Until", ...curves.map(({ name }) => name())], rows, "curve-table"),
-  );
+  return folded("The same as a table", {}, tableOf("Share without the event over time", ["Until", ...curves.map(({ name }) => name())], rows, "curve-table"));
 }

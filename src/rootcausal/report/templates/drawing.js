@@ -8,6 +8,9 @@ function drawing(options) {
   return made;
 }
 
+// How an axis is called: in its middle, without an arrow.
+const BELOW = { labelAnchor: "center", labelArrow: "none" };
+
 // The width of a drawing on paper, whatever the window: the page is printed on one sheet.
 const PAPER_WIDTH = 860;
 const printing = () => document.documentElement.classList.contains("printing");

@@ -6,13 +6,11 @@ function button(text, onclick, id = null) {
 
 function patientButtons(row, harmful, protective) {
   const copy = button("Copy as text", () => copyText(patientText(row), copy), "copy-text");
-  return element(
-    "span",
-    { class: "tools no-print" },
+  return [
     copy,
     button("CSV", () => download(patientCsv(harmful, protective), "text/csv;charset=utf-8", `patient-${labels[row]}.csv`), "download-csv"),
     button("Print", () => window.print(), "print"),
-  );
+  ];
 }
 
 /** What the top of the page says of a patient, as plain text. */

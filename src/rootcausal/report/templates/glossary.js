@@ -35,12 +35,7 @@ function terms() {
 }
 
 function glossary() {
-  return element(
-    "details",
-    { class: "glossary", id: "glossary" },
-    element("summary", {}, "What the words mean"),
-    element("dl", {}, terms().map(([term, meaning]) => [element("dt", {}, term), element("dd", {}, meaning)])),
-  );
+  return folded("What the words mean", { class: "glossary", id: "glossary" }, element("dl", {}, terms().map((entry) => line(...entry))));
 }
 
 const termBox = document.getElementById("term-box");

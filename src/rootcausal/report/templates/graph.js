@@ -29,11 +29,11 @@ function drawGraph() {
     element("p", { id: "given-and-learned" }, givenAndLearned(graph)),
     asked(content.made) ?? "",
     orderLimits() ?? "",
-    element("div", { class: "title-line" }, element("h3", { id: "order-title" }, "Choose a variable"), element("span", { class: "tools no-print" }, arrowSwitch(), ...chartButtons(arcs, "graph", () => graphPicture(EXPORT_WIDTH, true)))),
+    titleLine(element("h3", { id: "order-title" }, "Choose a variable"), arrowSwitch(), ...chartButtons(arcs, "graph", () => graphPicture(EXPORT_WIDTH, true))),
     element("div", { class: "graph-room" }, graphAndList(view.clientWidth, arcs), downstream),
     caption(edgeRule(graph)),
     starLegend(graph.shown),
-    element("details", {}, element("summary", {}, "All arrows in words"), arrowTable()),
+    folded("All arrows in words", {}, arrowTable()),
   );
   drawArcs(arcs);
   drawDownstream(downstream);
@@ -62,7 +62,7 @@ function asked(made) {
     "div",
     { class: "caution", id: "asked" },
     element("p", {}, check.statement, long ? "" : ` ${whatToDo}`),
-    long ? element("details", {}, element("summary", {}, "What to do"), element("p", {}, whatToDo)) : "",
+    long ? folded("What to do", {}, element("p", {}, whatToDo)) : "",
   );
 }
 
@@ -149,29 +149,12 @@ function arrowCurve({ cause, effect, curve }) {
   const x = d3.scaleLinear([0, curve.y.length - 1], [2, width - 2]);
   const y = d3.scaleLinear([Math.min(...bottoms), Math.max(...tops)], [height - 3, 3]);
   const said = `${nodeName(effect)} over ${nodeName(cause)}${curve.form ? `: ${FORMS[curve.form]}` : ""}`;
-  const svg = d3
-    .create("svg")
-    .attr("class", "arrow-curve")
-    .attr("width", width)
-    .attr("height", height)
-    .attr("viewBox", `0 0 ${width} ${height}`)
-    .attr("role", "img")
-    .attr("aria-label", said);
-  svg.append("title").text(said);
-  if (curve.spread !== null) {
-    const area = d3
-      .area()
-      .x((_, at) => x(at))
-      .y0((_, at) => y(bottoms[at]))
-      .y1((_, at) => y(tops[at]));
-    svg.append("path").attr("class", "band").attr("d", area(curve.y));
-  }
-  const line = d3
-    .line()
-    .x((_, at) => x(at))
-    .y((one) => y(one));
-  svg.append("path").attr("class", "line").attr("d", line(curve.y));
-  return element("span", { class: "curve-cell" }, svg.node(), curve.form && curve.form !== "linear" ? element("small", {}, curve.form === "heteroscedastic" ? "bent, uneven" : "bent") : "");
+  const { add, node } = pictureOf("arrow-curve", said, width, height, { width, height });
+  add("title", {}, said);
+  const along = (_, at) => x(at);
+  if (curve.spread !== null) add("path", { class: "band", d: d3.area(along, (_, at) => y(bottoms[at]), (_, at) => y(tops[at]))(curve.y) });
+  add("path", { class: "line", d: d3.line(along, y)(curve.y) });
+  return element("span", { class: "curve-cell" }, node, curve.form && curve.form !== "linear" ? element("small", {}, curve.form === "heteroscedastic" ? "bent, uneven" : "bent") : "");
 }
 
 // Beyond so many arrows only those of the chosen variable are drawn, unless all are asked for.

@@ -11,15 +11,18 @@ const listState = { by: "prediction", down: true, text: "", cause: "", happened:
 
 /** What the list says of every patient; counted out once. */
 function factsOfPatients() {
-  patientFacts ??= labels.map((label, row) => {
-    let [top, most] = [null, content.notable];
-    for (let variable = 0; variable < nVariables; variable++) {
-      const value = told.strength(shapley(row, variable));
-      if (value >= most && !isOpen(row, variable)) [top, most] = [variable, value];
-    }
-    return { row, label, predictor: predictor(row), top };
-  });
+  patientFacts ??= labels.map((label, row) => ({ row, label, predictor: predictor(row), top: topOf(row) }));
   return patientFacts;
+}
+
+/** The variable whose shock is the strongest of a patient's; null where none stands out. */
+function topOf(row) {
+  let [top, most] = [null, content.notable];
+  for (let variable = 0; variable < nVariables; variable++) {
+    const value = told.strength(shapley(row, variable));
+    if (value >= most && !isOpen(row, variable)) [top, most] = [variable, value];
+  }
+  return top;
 }
 
 const LIST_COLUMNS = [
@@ -81,7 +84,7 @@ function notScored() {
   if (!names.length) return "";
   const shown = names.slice(0, NOT_SCORED_NAMED).map((name) => [element("bdi", {}, shownName(name))]);
   const more = names.length > NOT_SCORED_NAMED ? ` and ${names.length - NOT_SCORED_NAMED} more` : "";
-  return element("p", { id: "not-scored" }, "Not scored, since nothing was measured that the model goes by: ", ...shown.flatMap((name, place) => (place ? [", ", ...name] : name)), `${more}.`);
+  return element("p", { id: "not-scored" }, "Not scored, since nothing was measured that the model goes by: ", ...enumeration(shown, ", "), `${more}.`);
 }
 
 function listHeads() {
@@ -162,7 +165,7 @@ function alikePart(row) {
   if (labels.length < 2 || !nVariables) return null;
   const inside = element("div");
   const fill = () => inside.childElementCount || inside.append(...alikeWords(row));
-  const part = element("details", { id: "alike", class: "no-print" }, element("summary", {}, "Patients like this one"), inside);
+  const part = folded("Patients like this one", { id: "alike", class: "no-print" }, inside);
   if (labels.length * nVariables <= ALIKE_AT_ONCE) {
     fill();
     part.open = true;
@@ -179,14 +182,8 @@ function alikeWords(row) {
   return [
     element("p", {}, `Those of this page whose shocks do most nearly the same. `, said === null ? "" : said),
     element("ul", { class: "alike" }, nearest.map((other) => {
-      const { top } = factsOfOne(other);
+      const top = topOf(other);
       return element("li", {}, patientLink(other), `: ${told.inList(predictor(other))}${riskNote}; `, top === null ? "no single shock stands out" : [told.topWords, " ", named(shortened(variables[top].name, 60))], ...(hasKnown ? ["; ", ...told.happenedShort(other)] : []));
     })),
   ];
-}
-
-function factsOfOne(row) {
-  const values = d3.range(nVariables).map((variable) => (isOpen(row, variable) ? 0 : told.strength(shapley(row, variable))));
-  const top = d3.maxIndex(values);
-  return { top: values[top] >= content.notable ? top : null };
 }

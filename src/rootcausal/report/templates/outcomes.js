@@ -91,7 +91,7 @@ const ofDiagnosis = {
   happenedRank: (row) => cell("known", row, 0, 1),
   happenedKinds: [["yes", "had it"], ["no", "did not"]],
   happenedKind: (row) => (told.happenedRank(row) ? "yes" : "no"),
-  happenedOf: (rows) => `Of the ${rows.length} most alike, ${d3.sum(rows, told.happenedRank)} had it.`,
+  happenedOf: (rows) => `Of the ${rows.length} most alike, ${d3.sum(rows, told.happenedRank) || "none"} had it.`,
   scaleClass: "scale",
   scaleWord: " log-odds",
   itDoes: () => "",
@@ -170,13 +170,13 @@ function onHazard(value) {
   return `${value < 0 ? "lowers" : "raises"} the hazard ${ratio(Math.abs(value))}-fold`;
 }
 
-/** The ends of the interval of a patient's prediction, if there is one. */
 /** What a patient of the fit would be told by a model that had not seen them, "91 %"; null for new patients. */
 function recalibratedText(row) {
   const risk = hasRecalibrated ? cell("recalibrated", row, 0, 1) : NaN;
   return Number.isNaN(risk) ? null : told.predictedText(risk);
 }
 
+/** The ends of the interval of a patient's prediction, if there is one. */
 function predictedInterval(row) {
   return hasPredictedInterval ? [0, 1].map((end) => cell("predicted-interval", row, end, 2)) : null;
 }
@@ -198,7 +198,7 @@ const ofEvent = {
   happenedRank: (row) => cell("known", row, 0, 2),
   happenedKinds: [["yes", "had it"], ["no", "last seen without it"]],
   happenedKind: (row) => (cell("known", row, 1, 2) ? "yes" : "no"),
-  happenedOf: (rows) => `Of the ${rows.length} most alike, ${rows.filter((row) => told.happenedKind(row) === "yes").length} had it within their follow-up.`,
+  happenedOf: (rows) => `Of the ${rows.length} most alike, ${rows.filter((row) => told.happenedKind(row) === "yes").length || "none"} had it within their follow-up.`,
   listHead: `Risk by ${facts.when}`,
   titles: () => [`Risk by ${facts.when} with all ${ofAverage} average`, `This patient's risk by ${facts.when}`],
   besidePrediction: (predictor) => (predictor === content.base_value ? "" : element("small", {}, ` hazard × ${ratio(predictor)}`)),

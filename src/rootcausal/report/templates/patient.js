@@ -16,7 +16,7 @@ function drawPatient(row) {
   const limits = limitsBox();
   const warned = content.made.reading === "do not read";
   const parts = [
-    element("div", { class: "title-line" }, element("h2", {}, "Patient ", named(labels[row])), patientButtons(row, harmful, protective)),
+    titleLine(element("h2", {}, "Patient ", named(labels[row])), ...patientButtons(row, harmful, protective)),
     unknownPatient(),
     warned ? limits : null,
     element(
@@ -26,7 +26,7 @@ function drawPatient(row) {
       element("div", { class: "numbers" }, riskSummary(row), hundredPeople(row)),
     ),
     warned ? null : limits,
-    element("div", { class: "title-line" }, element("h3", {}, told.fromTo), element("span", { class: "tools no-print" }, scaleSwitch(), ...chartButtons(chart, `waterfall-${labels[row]}`))),
+    titleLine(told.fromTo, scaleSwitch(), ...chartButtons(chart, `waterfall-${labels[row]}`)),
     chart,
     caption(told.waterfallCaption()),
     ...picture.parts,
@@ -53,7 +53,7 @@ function riskSummary(row) {
       {},
       element("dt", {}, label),
       element("dd", { id }, told.toText(at), told.besidePrediction(at)),
-      riskMark("dd"),
+      id === "patient-risk" || riskWord !== null ? riskMark("dd") : null,
       notes.map((note) => element("dd", {}, ...note)),
     );
   return element(
@@ -106,7 +106,6 @@ function cards(title, shocks, limit, way) {
 }
 
 function card(one) {
-  const line = (term, ...definition) => [element("dt", {}, term), element("dd", {}, ...definition)];
   const expected = expectedText(one);
   return element(
     "li",
@@ -142,13 +141,8 @@ function insteadOf({ without, value }) {
 
 /** "female: 12 %; male: 34 % (as measured)" */
 function byLevel(levels) {
-  return levels.flatMap(({ level, predictor, now }, place) => [
-    place ? "; " : "",
-    element("bdi", {}, shownLevel(level)),
-    ": ",
-    element("span", { class: "without" }, told.toText(predictor)),
-    now ? " (as measured)" : "",
-  ]);
+  const said = levels.map(({ level, predictor, now }) => [element("bdi", {}, shownLevel(level)), ": ", element("span", { class: "without" }, told.toText(predictor)), now ? " (as measured)" : ""]);
+  return enumeration(said, "; ", "; ");
 }
 
 /** Where a measured value lies in the cohort, or how common a level without an order is. */
@@ -190,13 +184,8 @@ function allVariables(harmful, protective) {
     told.toText(one.without),
     ...(content.intervals === null ? [] : [one.interval === null ? "not kept on a page of this size" : hasInterval(one) ? tableSure(one) : ""]),
   ]);
-  return element(
-    "details",
-    { id: "beside-typical" },
-    element("summary", {}, `This patient beside a typical one: all ${count(rows.length, "variable")} as a table`),
-    tableOf("All variables of this patient", heads, rows, "variables-table"),
-    starLegend(d3.range(nVariables)),
-  );
+  const summary = `This patient beside a typical one: all ${count(rows.length, "variable")} as a table`;
+  return folded(summary, { id: "beside-typical" }, tableOf("All variables of this patient", heads, rows, "variables-table"), starLegend(d3.range(nVariables)));
 }
 
 function tableSure(one) {
@@ -206,7 +195,7 @@ function tableSure(one) {
 
 /** The middle of the cohort: of levels the most common one. */
 function typicalText(one) {
-  if (one.parts.length) return one.parts.flatMap((part, place) => [place ? ", " : "", named(part.name), " ", typicalText({ ...part, variable: one.members[place] })]);
+  if (one.parts.length) return enumeration(one.parts.map((part, place) => [named(part.name), " ", typicalText({ ...part, variable: one.members[place] })]), ", ");
   const quantiles = content.quantiles.values[one.variable];
   if (!one.levels.length) return inItsUnit(one, quantiles[50]);
   if (one.kind === "ordinal") return element("bdi", {}, shownLevel(one.levels[Math.round(quantiles[50])]));

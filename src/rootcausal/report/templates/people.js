@@ -5,30 +5,23 @@ const PEOPLE_A_LINE = 20;
 /** A hundred people like this patient: who has the outcome, how many more or fewer than of average patients. */
 function hundredPeople(row) {
   if (!told.isChance) return null;
-  const [here, base] = [predictor(row), content.base_value].map((at) => Math.round(told.predict(at) * 100));
+  const risks = [predictor(row), content.base_value].map(told.predict);
+  const [here, base] = risks.map((risk) => Math.round(risk * 100));
+  const said = peopleWords(here, base, risks[0], recalibratedText(row));
   const kinds = d3.range(100).map((place) => (place < Math.min(here, base) ? "both" : place < here ? "more" : place < base ? "fewer" : "neither"));
   const size = 14;
-  const picture = d3
-    .create("svg")
-    .attr("class", "people")
-    .attr("role", "img")
-    .attr("aria-label", peopleWords(here, base, recalibratedText(row)))
-    .attr("viewBox", `0 0 ${PEOPLE_A_LINE * size} ${(100 / PEOPLE_A_LINE) * size}`);
-  picture
-    .selectAll("circle")
-    .data(kinds)
-    .join("circle")
-    .attr("class", (kind) => kind)
-    .attr("cx", (_, place) => (place % PEOPLE_A_LINE) * size + size / 2)
-    .attr("cy", (_, place) => Math.floor(place / PEOPLE_A_LINE) * size + size / 2)
-    .attr("r", size * 0.36);
-  return element("figure", { class: "hundred", id: "hundred" }, picture.node(), element("figcaption", {}, peopleWords(here, base, recalibratedText(row))));
+  const { add, node } = pictureOf("people", said, PEOPLE_A_LINE * size, (100 / PEOPLE_A_LINE) * size);
+  const middle = (place) => (place + 0.5) * size;
+  kinds.forEach((kind, place) => add("circle", { class: kind, cx: middle(place % PEOPLE_A_LINE), cy: middle(Math.floor(place / PEOPLE_A_LINE)), r: size * 0.36 }));
+  return element("figure", { class: "hundred", id: "hundred" }, node, element("figcaption", {}, said));
 }
 
-function peopleWords(here, base, unseen) {
+/** As everywhere, nobody is called certain where rounding would. */
+function peopleWords(here, base, risk, unseen) {
+  const have = risk > 0.99 ? "over 99" : here === 0 ? "fewer than 1" : here;
   const more = here - base;
   const change = more === 0 ? "as many as" : `${Math.abs(more)} ${more > 0 ? "more" : "fewer"} than`;
-  return `Of 100 patients like this one, ${here} ${told.haveIt()}: ${change} ${content.made.bent ? "of 100 at the mean log-odds" : `of 100 whose ${ofAverage} are all average`} (${base}).${unseen === null ? "" : ` Recalibrated: ${unseen}.`}`;
+  return `Under this model, of 100 patients like this one, ${have} ${told.haveIt()}: ${change} ${content.made.bent ? "of 100 at the mean log-odds" : `of 100 whose ${ofAverage} are all average`} (${base}).${unseen === null || unseen === `${here} %` ? "" : ` Recalibrated, as if the model had not seen this patient: ${unseen}.`}`;
 }
 
 /** Where a number lies between the lowest and the highest of the cohort, without the outermost hundredth on either side. */
@@ -41,16 +34,18 @@ function stripOf(one) {
   const scale = (one.log && low > 0 ? d3.scaleLog() : d3.scaleLinear()).domain([low, high]).range([8, width - 8]).clamp(true);
   const typical = quantiles[50];
   const words = `Between ${inItsUnit(one, low)} and ${inItsUnit(one, high)}: measured ${inItsUnit(one, one.data)}${one.expected === null ? "" : `, expected ${inItsUnit(one, one.expected, 0)}`}, typical ${inItsUnit(one, typical)}`;
-  const picture = d3.create("svg").attr("class", "strip").attr("role", "img").attr("aria-label", words).attr("viewBox", `0 0 ${width} 20`);
-  picture.append("line").attr("class", "rail").attr("x1", 8).attr("x2", width - 8).attr("y1", 10).attr("y2", 10);
-  picture.append("line").attr("class", "typical").attr("x1", scale(typical)).attr("x2", scale(typical)).attr("y1", 3).attr("y2", 17);
+  const { add, node } = pictureOf("strip", words, width, 20);
+  const stroke = (name, x1, x2, y1 = 10, y2 = 10) => add("line", { class: name, x1, x2, y1, y2 });
+  const dot = (name, number) => add("circle", { class: name, cx: scale(number), cy: 10, r: 5 });
+  stroke("rail", 8, width - 8);
+  stroke("typical", scale(typical), scale(typical), 3, 17);
   if (one.expected !== null) {
-    picture.append("line").attr("class", "shock").attr("x1", scale(one.expected)).attr("x2", scale(one.data)).attr("y1", 10).attr("y2", 10);
-    picture.append("circle").attr("class", "expected").attr("cx", scale(one.expected)).attr("cy", 10).attr("r", 5);
+    stroke("shock", scale(one.expected), scale(one.data));
+    dot("expected", one.expected);
   }
-  picture.append("circle").attr("class", "measured").attr("cx", scale(one.data)).attr("cy", 10).attr("r", 5);
-  picture.append("title").text(words);
-  return picture.node();
+  dot("measured", one.data);
+  add("title", {}, words);
+  return node;
 }
 
 /** What the marks of the strips mean; none where no strip was drawn. */

@@ -113,7 +113,6 @@ function drawWaterfall(place, steps) {
   const barText = (bar) => told.barText(bar, narrow);
   const widest = d3.max([...bars.map(barText), ...ends.map((one) => told.toText(one.at))], (text) => text.length);
   const inset = widest * LETTER + 16;
-  const axis = { labelAnchor: "center", labelArrow: "none" };
   const risks = predictionTicks(domain, width - marginLeft - marginRight - 2 * inset);
   const scaled = told.scaleSwitch === undefined || scaleShown;
   const hasRisks = told.predictionTicks.length > 0;
@@ -132,9 +131,9 @@ function drawWaterfall(place, steps) {
       x: { domain, label: null, inset },
       y: { type: "band", domain: rows.map((one) => one.place), padding: 0.25, label: null },
       marks: [
-        ...(scaled ? [Plot.axisX({ ...axis, anchor: "bottom", ...told.axis(domain, narrow) })] : []),
+        ...(scaled ? [Plot.axisX({ ...BELOW, anchor: "bottom", ...told.axis(domain, narrow) })] : []),
         ...(hasRisks
-          ? [Plot.axisX(risks, { ...axis, anchor: scaled ? "top" : "bottom", label: `${told.predictionAxis}${riskNote}`, tickFormat: told.tickText })]
+          ? [Plot.axisX(risks, { ...BELOW, anchor: scaled ? "top" : "bottom", label: `${told.predictionAxis}${riskNote}`, tickFormat: told.tickText })]
           : []),
         Plot.axisY({ tickSize: 0, tickFormat: (at) => rows[at].label }),
         Plot.ruleX([content.base_value], { stroke: "currentColor", strokeDasharray: "2,3" }),

@@ -81,9 +81,15 @@ function whatIfWords(row, one, value) {
     element("p", { class: "what-if-risk" }, named(one.name), ` ${inItsUnit(one, value, value === one.data ? null : 0)}: ${told.thePrediction} is `, element("strong", { id: "what-if-risk" }, told.toText(then)), value === one.data ? ", as it is" : `, and ${told.toText(now)} as it is`, riskNote),
   ];
   const followers = downstreamOf(row, one, moved);
-  if (followers.length) words.push(element("ul", {}, followers.map((follower) => element("li", {}, named(follower.name), `: ${inItsUnit(follower, follower.data)} becomes ${inItsUnit(follower, follower.then, 0)}`))));
+  if (followers.length) words.push(element("ul", {}, followers.map((follower) => element("li", {}, named(follower.name), `: ${inItsUnit(follower, follower.data)} becomes ${inItsUnit(follower, follower.then, 0)}${unheardOf(follower)}`))));
   else words.push(element("p", { class: "caption" }, value === one.data ? "Nothing was moved yet." : "Nothing that is shown lies downstream of it."));
   return words;
+}
+
+/** Straight lines lead anywhere: what no patient of the cohort has is said to be so. */
+function unheardOf({ variable, then }) {
+  const { words } = standing("values", variable, then);
+  return words.endsWith("of the cohort") ? `, ${words}` : "";
 }
 
 /** The numbers that follow, those that move most of their spread first. */

@@ -48,7 +48,7 @@ function valueText(one) {
 /** A value as a reader sees it, as elements: "3.4 mg/dl", "male", "not measured; 3.4 mg/dl expected". */
 function valueWords(one) {
   const { data, level, imputed, likely, parts } = one;
-  if (parts.length) return parts.flatMap((part, place) => [place ? ", " : "", named(part.name), " ", ...valueWords(part)]);
+  if (parts.length) return enumeration(parts.map((part) => [named(part.name), " ", ...valueWords(part)]), ", ");
   const value = level === null ? inItsUnit(one, data) : element("bdi", {}, shownLevel(level));
   return imputed ? ["not measured; ", value, " expected", likely === null ? "" : `, ${likely} % likely`] : [value];
 }
@@ -170,7 +170,7 @@ const COVARIATE_LETTERS = 60;
 /** "age, sex and site", or how many there are, as elements. */
 function covariatesNamed(names = covariates) {
   if (names.length > COVARIATES_NAMED) return [count(names.length, "covariate")];
-  return enumeration(names.map((name) => [named(shortened(name, COVARIATE_LETTERS))]));
+  return enumeration(names.map((name) => [strong(named(shortened(name, COVARIATE_LETTERS)))]));
 }
 
 /** The same for a drawing, in at most so many letters. */
@@ -182,9 +182,34 @@ function covariatesInShort(limit) {
 }
 
 /** "a, b and c", of lists of elements. */
-function enumeration(items, last = " and ") {
-  return items.flatMap((item, place) => {
-    const before = place === 0 ? [] : [place === items.length - 1 ? last : ", "];
-    return [...before, element("strong", {}, ...item)];
-  });
+function enumeration(items, last = " and ", between = ", ") {
+  return items.flatMap((item, place) => [...(place === 0 ? [] : [place === items.length - 1 ? last : between]), ...item]);
+}
+
+const strong = (...inside) => element("strong", {}, ...inside);
+
+/** A part of the page that opens when it is asked for. */
+function folded(summary, attributes, ...inside) {
+  return element("details", attributes, element("summary", {}, summary), ...inside);
+}
+
+/** A heading with what can be done beside it. */
+function titleLine(title, ...tools) {
+  return element("div", { class: "title-line" }, typeof title === "string" ? element("h3", {}, title) : title, element("span", { class: "tools no-print" }, ...tools));
+}
+
+/** Terms and what they mean. */
+const line = (term, ...meaning) => [element("dt", {}, term), element("dd", {}, ...meaning)];
+
+/** A small picture with its name, and how shapes are added to it. */
+function pictureOf(name, label, width, height, attributes = {}) {
+  const picture = d3.create("svg");
+  const made = { class: name, role: "img", "aria-label": label, viewBox: `0 0 ${width} ${height}`, ...attributes };
+  for (const [attribute, value] of Object.entries(made)) picture.attr(attribute, value);
+  const add = (tag, shape, text = null) => {
+    const added = picture.append(tag);
+    for (const [attribute, value] of Object.entries(shape)) added.attr(attribute, value);
+    if (text !== null) added.text(text);
+  };
+  return { add, node: picture.node() };
 }
