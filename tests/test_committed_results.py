@@ -90,8 +90,7 @@ def outcomes(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_every_cohort_of_the_outcomes_is_there_and_the_page_is_what_they_say(outcomes: ModuleType) -> None:
     rows, timed = (outcomes.read_rows(outcomes.FOLDER / f"{name}.csv") for name in ("rows", "times"))
     seeds = {
-        cell: range(outcomes.FIRST_SEED, outcomes.FIRST_SEED + outcomes.COHORTS[cell[2]])
-        for cell in outcomes.CELLS
+        cell: range(outcomes.FIRST_SEED, outcomes.FIRST_SEED + outcomes.COHORTS) for cell in outcomes.CELLS
     }
     wanted = {(*cell, seed) for cell in outcomes.CELLS for seed in seeds[cell]}
     assert sorted(map(outcomes.place, rows)) == sorted(wanted)
