@@ -8,7 +8,7 @@ import pytest
 from command_line import error, in_new_process, ok
 from command_line import run as cli
 
-from rootcausal.experiments import bent_tables, spec
+from rootcausal.experiments import nonlinear_tables, spec
 from rootcausal.experiments.rows import read_rows
 
 
@@ -17,7 +17,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The corner of the paper's grid that takes no time."""
     for name in ("CELLS", "SCALING_CELLS"):
         monkeypatch.setattr(spec.paper, name, ((100, 10), (1_000, 10)))
-    monkeypatch.setattr(bent_tables, "GOALS", bent_tables.GOALS[:1])
+    monkeypatch.setattr(nonlinear_tables, "GOALS", nonlinear_tables.GOALS[:1])
 
 
 @pytest.mark.usefixtures("small")

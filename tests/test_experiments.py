@@ -13,7 +13,7 @@ from scipy import stats
 
 from rootcausal.errors import InputError
 from rootcausal.estimators.classifier import RCI
-from rootcausal.experiments import bent_tables, paper, tasks
+from rootcausal.experiments import nonlinear_tables, paper, tasks
 from rootcausal.experiments import paper_tables as tables
 from rootcausal.experiments.methods import METHODS, families, find_method
 from rootcausal.experiments.outputs import rows_of
@@ -343,7 +343,7 @@ def test_what_two_experiments_want_is_run_once(tmp_path: Path, monkeypatch: pyte
 def test_only_cases_are_scored_where_relations_bend_and_the_choice_is_kept() -> None:
     source = Bent(300, 6, heteroscedastic=True)
     sample = source.draw(tasks.data_seed(source, 1, 0))
-    rows = {row.method: row for row in Accuracy(source, 1, bent_tables.METHODS, seed=0).run()}
+    rows = {row.method: row for row in Accuracy(source, 1, nonlinear_tables.METHODS, seed=0).run()}
     model = RCI(mechanism="nonlinear").fit(sample.X, sample.y)
     cases = sample.y == 1
     expected = rank_biased_overlap(sample.truth[cases], model.scores(sample.X[cases]))
@@ -355,7 +355,7 @@ def test_only_cases_are_scored_where_relations_bend_and_the_choice_is_kept() -> 
 
 
 def test_goals_of_bent_relations_are_met_or_missed_by_the_mean() -> None:
-    goal = bent_tables.GOALS[0]
+    goal = nonlinear_tables.GOALS[0]
     blank = Row(goal.source.name, goal.source.n, goal.source.p, 0, "", 0.0, 0.1, 1.0, None, None, "0")
     rows = [
         replace(blank, number=k, method=f"RCI {name}", overlap=overlap + k / 100, mechanism=taken)
@@ -366,18 +366,18 @@ def test_goals_of_bent_relations_are_met_or_missed_by_the_mean() -> None:
             ("auto", 0.785, "nonlinear" if k else "linear"),
         )
     ]
-    table = bent_tables.gain_table(rows, bent_tables.METHODS)
+    table = nonlinear_tables.gain_table(rows, nonlinear_tables.METHODS)
     cells = dict(zip(table.header, [cell.text for cell in table.rows[0]], strict=True))
     assert cells["RCI nonlinear"] == "0.795 ± 0.006" and cells["overlap goal"] == "missed (≥ 0.80)"
     assert cells["gain"] == "+0.065 ± 0.000" and cells["gain goal"] == "missed (≥ 0.08)"
     assert cells["auto took nonlinear"] == "2 of 3" and cells["sets"] == "3"
     better = [replace(row, overlap=row.overlap + 0.1 * (row.method == "RCI nonlinear")) for row in rows]
-    cells = [cell.text for cell in bent_tables.gain_table(better, bent_tables.METHODS).rows[0]]
+    cells = [cell.text for cell in nonlinear_tables.gain_table(better, nonlinear_tables.METHODS).rows[0]]
     assert "met (≥ 0.80)" in cells and "met (≥ 0.08)" in cells
 
     straight = Synthetic(100, 10)
     on_lines = [replace(row, source=straight.name, n=100) for row in rows]
-    (line,) = bent_tables.lines_table(on_lines).rows
+    (line,) = nonlinear_tables.lines_table(on_lines).rows
     assert [cell.text for cell in line][-3:] == ["+0.065 ± 0.000", "met (≥ -0.01)", "2 of 3"]
 
 

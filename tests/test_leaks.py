@@ -111,7 +111,8 @@ def test_an_effect_that_the_order_puts_before_its_causes_is_named_and_no_cause_i
             second = first + error
             y = (rng.random(1000) < expit(1.2 * error)).astype(int)
         turned = Knowledge(causes=[("second", "first")])
-        named = loud(checks(pd.DataFrame({"first": first, "second": second}), y, knowledge=turned)["terminal"])
+        found = checks(pd.DataFrame({"first": first, "second": second}), y, knowledge=turned)
+        named = loud(found["terminal"])
         assert named == ({"second"} if is_effect else set())
 
 

@@ -212,7 +212,7 @@ class TableOptions(ReadingOptions):
         list[str] | None,
         of_table(
             metavar="COLUMN",
-            help="Column to take the logarithm of, where relations are straighter so; values are shown in "
+            help="Column to take the logarithm of, where relations are more linear so; values are shown in "
             "their own unit. Many times, or with commas between.",
         ),
     ] = None

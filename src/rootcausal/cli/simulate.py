@@ -1,4 +1,4 @@
-"""``rootcausal simulate``: a cohort from the paper's generator, or one with bent relations, in a file."""
+"""``rootcausal simulate``: a cohort from the paper's generator, or a nonlinear one, in a file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal

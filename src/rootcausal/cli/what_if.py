@@ -183,7 +183,7 @@ def _changes(explanation: "Explanation", answer: "WhatIf", row: int) -> str:
         [
             f"{one_line(explanation.variables[c].shown, 40)} {one_line(now, 40)} to {one_line(then, 40)}"
             for c, now, then in said
-            if now != then or not explanation.variables[c].levels
+            if now != then
         ],
         CHANGES_SHOWN,
     )

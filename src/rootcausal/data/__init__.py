@@ -1,7 +1,7 @@
 """Cohorts that come with the package: generators, the paper's and a nonlinear one, and two real ones."""
 
-from .bent_truth import NonlinearTruth
 from .cohorts import RealCohort, load_framingham, load_pbc
+from .nonlinear_truth import NonlinearTruth
 from .simulate import SimulatedCohort, simulate
 from .simulate_nonlinear import NonlinearCohort, simulate_nonlinear
 

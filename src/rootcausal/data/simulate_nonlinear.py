@@ -1,4 +1,4 @@
-"""Random cohorts whose relations bend and whose spread is uneven, with everything that made them."""
+"""Random cohorts with nonlinear relations and heteroscedastic errors, with everything that made them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from scipy.special import expit
 from ..errors import InputError
 from ..method.moments import ROWS_PER_CLASS
 from ..method.table import F64
-from .bent_truth import CENTRES, EVEN, SPREADS, NonlinearTruth
 from .exogenous_errors import FAMILIES, draw_unit_errors
+from .nonlinear_truth import CENTRES, EVEN, SPREADS, NonlinearTruth
+from .sampled_truth import FEWEST_WALKS, walked_shapley
 from .simulate import MAX_DRAWS, RandomState, draw_graph, integer_of_at_least
-from .walked_truth import FEWEST_WALKS, walked_shapley
 
 # People who set means and standard deviations along the way.
 PEOPLE = 50_000
@@ -25,7 +25,7 @@ DEFAULT_WALKS = 128
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NonlinearCohort:
-    """A simulated cohort with bent relations and the truth behind it.
+    """A simulated cohort with nonlinear relations and the truth behind it.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class NonlinearCohort:
     base_value : float
         Mean log-odds of D in the population, as 50,000 people have it.
     adjacency : ndarray of shape (p, p)
-        The graph among the columns of X; ``[i, j]`` is the weight of j in the index that i bends with, and
+        The graph among the columns of X; ``[i, j]`` is the weight of j in the index that i follows, and
         zero where j is not a parent of i. It is no effect in the sense of a linear model.
     target_weights : ndarray of shape (p,)
         Direct effects on D: its log-odds are ``X @ target_weights + mechanism.intercept``.
@@ -96,7 +96,7 @@ def simulate_nonlinear(
     n_walks: int = DEFAULT_WALKS,
     random_state: RandomState = None,
 ) -> NonlinearCohort:
-    """Draw a cohort in which relations bend and errors spread unevenly.
+    """Draw a cohort with nonlinear relations and heteroscedastic errors.
 
     The graph is that of :func:`simulate`, and so is the choice of D. A variable with parents is
     ``f(s) + g(s) * error``: s is the weighted sum of its parents, standardized; f saturates (tanh), starts to

@@ -22,8 +22,8 @@ from .without_outcomes import checks_without_outcomes
 
 __all__ = ["Check", "Checked", "Diagnosis", "check_linear", "diagnose", "read_together"]
 
-OF_ERRORS = "shapes and independence of the errors, straight lines, hidden causes"
-NOT_OF_CURVES = "Not asked of a model with curves: whether logarithms would make relations straight."
+OF_ERRORS = "shapes and independence of the errors, linearity, hidden causes"
+NOT_OF_CURVES = "Not asked of a model with curves: whether logarithms would make relations more linear."
 
 
 def diagnose(checked: Checked) -> Diagnosis:
@@ -73,6 +73,6 @@ def _of_errors(evidence: Evidence, checked: Checked, of_outcome: type[OutcomeChe
 
 def _of_levels(of_outcome: type[OutcomeChecks]) -> str:
     return (
-        f"Not checked of columns with levels: {of_outcome.of_levels}whether their causes act on them along "
-        "straight lines, and hidden common causes of theirs. Those checks are made for numbers."
+        f"Not checked of columns with levels: {of_outcome.of_levels}whether their causes act on them "
+        "linearly, and hidden common causes of theirs. Those checks are made for numbers."
     )

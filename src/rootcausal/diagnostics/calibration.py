@@ -103,8 +103,8 @@ EXPECTED = _spec(
             "Expected values are wrong by {off} on average, and by {most} in a group of patients.",
             "if these are other patients than those of the fit, fit the model again on patients like them. "
             "If they are the same, a logarithm or a root of the outcome, made in the file as a column of its "
-            "own, may make relations straight (--log is for variables); see also the check of straight "
-            "lines.",
+            "own, may make relations linear (--log is for variables); see also the check of "
+            "linearity.",
         ),
         "broken": Text(
             limit="Do not read expected values as such; they are wrong by {off} on average, and only say who "

@@ -47,12 +47,12 @@ INDEPENDENT = CheckSpec(
             "trust only ranks that stay the same when patients are resampled (fit with --bootstrap 200).",
         ),
         "doubtful": Text(
-            "{together}. No bend and no other order explains it: see the check of hidden common "
+            "{together}. No curve and no other order explains it: see the check of hidden common "
             "causes.{untried}",
             advice="follow that check.",
         ),
         "doubtful, curve": Text(
-            "{together}. A bend between the two is behind it: see the check of straight lines.{untried}"
+            "{together}. A nonlinear relation of the two is behind it: see the check of linearity.{untried}"
         ),
         "doubtful, order": Text(
             "{together}. They are independent if {b:q} comes before {a:q}: the order of the two may be the "
@@ -83,7 +83,7 @@ UNCONFOUNDED = CheckSpec(
             limit="A hidden common cause cannot be ruled out: there are no two numbers to show it."
         ),
         "doubtful": Text(
-            "{together}, and no other order, no bend and no column that was left out explains it.{others}",
+            "{together}, and no other order, no curve and no column that was left out explains it.{others}",
             "Read {a:q} and {b:q} together: something unmeasured may move both.",
             "look for something unmeasured that moves both {a:q} and {b:q} (a batch, a centre, a treatment, "
             "a common organ) and add it as a column. A mixture of different patients looks the "

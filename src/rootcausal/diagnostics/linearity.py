@@ -46,8 +46,7 @@ PLACES = (
 
 LINEAR = CheckSpec(
     "linear",
-    "Are relations linear: do the variables depend on each other along "
-    "{nonlinear:the curves of the model|straight lines}?",
+    "Are relations {nonlinear:those of the model's curves|linear}?",
     "share of what a line leaves that a curve explains",
     {
         "fine": Text(
@@ -55,17 +54,17 @@ LINEAR = CheckSpec(
             "{nonlinear:another curve than that of the model|a curve rather than a line}."
         ),
         "cannot tell": Text(
-            "Only a strong bend would be seen, and none was.",
-            "Relations may {nonlinear:bend otherwise than in the model|be bent}: a bend that explains less "
-            "than {smallest:.0%} would not be seen in {rows}.",
+            "Only a strongly nonlinear relation would be seen, and none was.",
+            "Relations may be {nonlinear:other curves than in the model|nonlinear}: a curve that explains "
+            "less than {smallest:.0%} would not be seen in {rows}.",
             "nothing, but look at scatter plots of the variables that matter.",
         ),
         "doubtful": Text(
-            "A curve of {cause:q} explains {number:.0%} of what {nonlinear:the model|a straight line} leaves "
+            "A curve of {cause:q} explains {number:.0%} of what {nonlinear:the model|a line} leaves "
             "of {effect:q} ({p:p}): against {nonlinear:what it expects|the line} {effect:q} lies {low} where "
             "{cause:q} is in its lowest tenth, {middle} in its middle and {high} in its highest "
             "tenth.{others}",
-            "The shock of {effect:q} holds some of the bend over {cause:q}.",
+            "The shock of {effect:q} holds some of its nonlinear relation to {cause:q}.",
             "look at the scatter plot; {log}cut {cause:q} into the ranges between which the slope changes.",
         ),
         "doubtful, turns": Text(
@@ -73,7 +72,7 @@ LINEAR = CheckSpec(
             "value beside it, and fit again.",
         ),
         "broken": Text(
-            limit="Do not read the shock of {effect:q} by itself: it holds the bend over {cause:q}."
+            limit="Do not read the shock of {effect:q} by itself: it holds a nonlinear relation to {cause:q}."
         ),
     },
     CURVED,
@@ -94,32 +93,32 @@ OUTCOME_LINEAR = CheckSpec(
         "cannot tell": Text(
             "Of {n_columns:# column} none was seen to act along a curve rather than a line (closest: "
             "{closest:q}; {p:p}).",
-            "A shock that acts in a bent way would not be seen: {n_telling:# patient} {n_telling:tells|tell} "
+            "A shock that acts nonlinearly would not be seen: {n_telling:# patient} {n_telling:tells|tell} "
             "anything of the outcome, and {n_columns:# column} {n_columns:was|were} asked.",
             "look at the outcome over the variables that matter.",
         ),
         "cannot tell, nothing": Text(
             "Nothing to see: the shocks tell the outcome for certain.",
-            "Whether shocks act along straight lines cannot be told.",
+            "Whether shocks act linearly cannot be told.",
             "ask whether one of the columns was measured after the outcome, or is it.",
         ),
         "doubtful": Text(
-            "{Followed} follows {worst:q} in a curve: against a straight line it lies {heights} ({p:p} after "
+            "{Followed} follows {worst:q} in a curve: against a line it lies {heights} ({p:p} after "
             "correction for "
             "{n_columns:# column}).{left_out: The model left it out, since along a line it adds little.|}",
-            "Values of {names:3} are read off a straight line, and the relation is bent.",
+            "Values of {names:3} are read off a line, and the relation is nonlinear.",
             "look at the outcome over {worst:q}; {log}add a column with its distance from the normal value, "
             "or cut it into the ranges between which the slope changes, and fit again.",
         ),
         "doubtful, left out": Text(
-            limit="{names:3} may play a part that the model does not have: the relation is bent."
+            limit="{names:3} may play a part that the model does not have: the relation is nonlinear."
         ),
         "broken": Text(
-            limit="Do not read the values of {names:3}: the relation is bent, and they are read off a "
-            "straight line."
+            limit="Do not read the values of {names:3}: the relation is nonlinear, and they are read off a "
+            "line."
         ),
         "broken, left out": Text(
-            limit="Do not read that {names:3} {names:plays|play} no part: the relation is bent."
+            limit="Do not read that {names:3} {names:plays|play} no part: the relation is nonlinear."
         ),
     },
     OUTCOME_CURVED,
@@ -200,7 +199,7 @@ def check_linearity(
         low=low,
         middle=middle,
         high=high,
-        others=f" Also bent: {others}{more}." if others else "",
+        others=f" Also nonlinear: {others}{more}." if others else "",
         log=f"try {how_to_log([worst.log_of], logged, estimator)}, or " if worst.log_of else "",
     )
 

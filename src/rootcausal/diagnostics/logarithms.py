@@ -63,14 +63,15 @@ ARROWS_NAMED = 3
 VARIABLES_NAMED = 3
 NOBODY = -1
 
-TOO_FEW = f"Fewer than {FEWEST_AT_ALL} patients do not show whether a logarithm would make lines straighter."
+TOO_FEW = f"Fewer than {FEWEST_AT_ALL} patients do not show whether a logarithm would make relations linear."
 LONG_TAILS = Text(
     "The other columns and {happening} explain more of some logarithms than of the values ({figures}), as "
     "long tails alone can bring about: errors then do not depend on each other clearly less, as they would "
-    "with straighter lines.{unseen}"
+    "with more linear relations.{unseen}"
 )
 NOT_USED = Text(
-    "A logarithm would make {closest:name} straighter, but the model does not use it, nor would it.{unseen}"
+    "A logarithm would make relations of {closest:name} more linear, but the model does not use it, nor "
+    "would it.{unseen}"
 )
 NONE_BETTER = (
     "Of {n_columns:# column} above zero, the other columns and {happening} explain no logarithm clearly "
@@ -78,7 +79,7 @@ NONE_BETTER = (
 )
 SPEC = CheckSpec(
     "logarithm",
-    "Would a logarithm make relations straighter?",
+    "Would a logarithm make relations more linear?",
     "nats a patient by which it explains more",
     {
         "fine": Text(NONE_BETTER),
@@ -90,7 +91,7 @@ SPEC = CheckSpec(
         "fine, long tails": LONG_TAILS,
         "cannot tell": Text(
             NONE_BETTER,
-            "Whether a logarithm would make lines straighter cannot be seen in {rows}.",
+            "Whether a logarithm would make relations more linear cannot be seen in {rows}.",
             "take more patients, or plot these columns against each other.",
         ),
         "cannot tell, too few": Text(TOO_FEW, TOO_FEW),
@@ -99,8 +100,7 @@ SPEC = CheckSpec(
         "doubtful": Text(
             "The other columns and {happening} explain more of a logarithm than of the value: {some}; and "
             "errors depend on each other less.{changes}{unseen}",
-            "The order around {names:3} rests on straight lines that would be straighter with a "
-            "logarithm{new}.",
+            "The order around {names:3} rests on relations that would be more linear with a logarithm{new}.",
             "fit again with {log}, and let someone who knows these measurements say which of the two results "
             "makes sense.",
         ),

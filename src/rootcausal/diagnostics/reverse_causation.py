@@ -137,10 +137,10 @@ DIAGNOSIS = _spec(
     **{
         "doubtful, bent": Text(
             "The risk neither rises nor falls evenly with {worst:q}, as it would with a cause that acts "
-            "along a straight line: it was measured after the outcome (a time to it, for instance), or acts "
-            "in a bent way.",
-            "What {names} {names:adds|add} to a patient's risk is read off a straight line, and the relation "
-            "is bent.",
+            "linearly: it was measured after the outcome (a time to it, for instance), or acts "
+            "nonlinearly.",
+            "What {names} {names:adds|add} to a patient's risk is read off a line, and the relation is "
+            "nonlinear.",
             "{leave_out} If it was measured before, it may be that only high, or only low values matter: add "
             "a column that says so.",
         )
@@ -157,7 +157,7 @@ NUMBER = _spec(
     "deviations would be missed; seen in nine of ten cohorts like this one would be {smallest:.1f}.",
     "That the outcome moves {worst:q}, by {shift:.1f} standard deviations for one of its own, is {times} "
     "times as likely, in these patients, as that it comes before the "
-    "outcome.{bent: A bend or an uneven spread, which others see, can look like this.|}",
+    "outcome.{bent: A nonlinear relation or heteroscedastic errors, which others see, can look like this.|}",
 )
 
 

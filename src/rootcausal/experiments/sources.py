@@ -82,7 +82,7 @@ class Synthetic:
 
 @dataclass(frozen=True)
 class Bent:
-    """Cohorts whose relations bend, their spread uneven or even; scored are those with the diagnosis."""
+    """Cohorts with nonlinear relations, errors heteroscedastic or not; cases are scored."""
 
     n: int
     p: int

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from . import bent_tables, paper, paper_tables
+from . import nonlinear_tables, paper, paper_tables
 from .methods import METHODS, families
 from .rows import Row
 from .sources import CohortSource, Resampled, Synthetic
@@ -116,13 +116,13 @@ def _cohort(name: str) -> Callable[[Scope], list[Task]]:
 
 
 def _bent(scope: Scope) -> list[Task]:
-    """Bent relations for all three mechanisms; straight ones to see what choosing by itself costs there."""
+    """Nonlinear relations for all three mechanisms; linear ones to see what choosing costs there."""
     numbers = scope.data_sets(BENT_DATA_SETS)
-    bent = [goal.source for goal in bent_tables.GOALS]
+    bent = [goal.source for goal in nonlinear_tables.GOALS]
     straight = [Synthetic(n, p) for n, p in paper.CELLS]
     return [
         task
-        for sources, methods in ((bent, bent_tables.METHODS), (straight, bent_tables.ON_LINES))
+        for sources, methods in ((bent, nonlinear_tables.METHODS), (straight, nonlinear_tables.ON_LINES))
         for source in sources
         for task in _accuracy(source, numbers, scope.of_paper(methods), scope.seed)
     ]
@@ -192,9 +192,9 @@ def _show_cohort(name: str) -> Callable[[Scope, Sequence[Row]], Shown]:
 
 
 def _show_bent(scope: Scope, rows: Sequence[Row]) -> Shown:
-    tables = {"nonlinear": bent_tables.gain_table(rows, scope.of_paper(bent_tables.METHODS))}
-    if all(name in scope.of_paper(bent_tables.ON_LINES) for name in bent_tables.ON_LINES):
-        tables["nonlinear-on-lines"] = bent_tables.lines_table(rows)
+    tables = {"nonlinear": nonlinear_tables.gain_table(rows, scope.of_paper(nonlinear_tables.METHODS))}
+    if all(name in scope.of_paper(nonlinear_tables.ON_LINES) for name in nonlinear_tables.ON_LINES):
+        tables["nonlinear-on-lines"] = nonlinear_tables.lines_table(rows)
     return Shown(tables)
 
 
@@ -205,5 +205,5 @@ EXPERIMENTS = {
     "scaling": Experiment(None, _scaling, _show_scaling),
     "pbc": Experiment(paper.OVERLAP_METHODS, _cohort("pbc"), _show_cohort("pbc")),
     "fhs": Experiment(paper.OVERLAP_METHODS, _cohort("fhs"), _show_cohort("fhs")),
-    "nonlinear": Experiment(bent_tables.METHODS, _bent, _show_bent),
+    "nonlinear": Experiment(nonlinear_tables.METHODS, _bent, _show_bent),
 }

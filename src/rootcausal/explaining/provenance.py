@@ -242,7 +242,7 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
             f"nonlinear relations were looked for among the {MOST_NONLINEAR} columns that the outcome "
             f"depends on most, of {n_columns:,}: leave out columns that cannot matter"
         )
-    level = settings.level(n_columns)
+    level = settings.level(cohort.layout.n_variables)
     exhausted = learned.model.outside(learned.ordering.exhausted)
     if exhausted.size:
         yield _exhausted(learned.ordering, cohort, exhausted)
@@ -360,7 +360,7 @@ def _doubts_of_sets(found: Together, cohort: Cohort) -> Iterator[str]:
         names = [quoted(name) for name in cohort.named(np.array(some))]
         yield (
             f"{', '.join(names[:-1])} and {names[-1]} are read as one: their errors depend on each other, "
-            "and neither a bend nor a column that was measured explains it. Something unmeasured may move "
+            "and neither a curve nor a column that was measured explains it. Something unmeasured may move "
             "them, or their order is not sure"
         )
     if found.n_untried:

@@ -227,7 +227,7 @@ class Summary:
         if any(term.probability is not None for term in self.terms):
             said.append("P(cause): that it causes the outcome at all, directly or by way of others.")
         if any(term.shrunk is None for term in self.terms):
-            said.append("Where relations are bent, the model's effect differs between patients.")
+            said.append("Where relations are nonlinear, the model's effect differs between patients.")
         for note in dict.fromkeys(term.note for term in self.terms if term.note):
             names = [one_line(term.label, NAME_LETTERS) for term in self.terms if term.note == note]
             said.append(f"{listed(names, NAMED)}: {note}.")

@@ -26,8 +26,8 @@ from .outcome import Outcome
 from .population import ClassWeights
 from .table import F64, Index, RawTable
 
-# Where the level of the test was not chosen, no column is dropped up to so many. Of more, about so many that
-# have no effect may pass, and the level is at least that of the paper.
+# Where the level of the test was not chosen, none is dropped of up to so many variables. Of more, about so
+# many that have no effect may pass, and the level is at least that of the paper.
 NOT_SCREENED = 50
 BY_CHANCE = 20.0
 LEAST_LEVEL = 0.2
@@ -125,7 +125,7 @@ class Settings:
     Attributes
     ----------
     variant : of the ordering.
-    alpha : the level of its test; None goes by the number of columns (see :meth:`level`).
+    alpha : the level of its test; None goes by the number of variables (see :meth:`level`).
     attribution : from errors to the outcome.
     prevalence : share of the population that has the disease; None where the sample is the population.
     imputation_seed : of the noise with which missing values are filled in.
@@ -144,7 +144,7 @@ class Settings:
         """Whether what is known to act on the outcome, or not to, is taken in."""
         return self.mechanism == "linear" and self.attribution.takes_known_causes
 
-    def level(self, n_columns: int) -> float:
+    def level(self, n_variables: int) -> float:
         """The level of the test: that which was chosen, or one that lets few columns pass by chance.
 
         The test is there to spare work, and to keep away from the attribution what has no effect. Where
@@ -152,7 +152,7 @@ class Settings:
         """
         if self.alpha is not None:
             return self.alpha
-        return 1.0 if n_columns <= NOT_SCREENED else max(LEAST_LEVEL, BY_CHANCE / n_columns)
+        return 1.0 if n_variables <= NOT_SCREENED else max(LEAST_LEVEL, BY_CHANCE / n_variables)
 
 
 class Searched(Protocol):
@@ -302,7 +302,7 @@ def learn(
     p = raw.shape[1]
     layout = Layout.numbers(p) if layout is None else layout
     assert outcome is not None, "a model is of an outcome"
-    level = settings.level(p)
+    level = settings.level(layout.n_variables)
     expected = ClassWeights.of(settings.prevalence, columns.moments.count)
     assert columns.weights == expected, "the columns were described for another prevalence"
     asked = (level, settings, outcome, p, on_round)

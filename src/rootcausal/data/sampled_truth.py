@@ -1,4 +1,4 @@
-"""True Shapley values where relations bend: averages over walks from drawn people to a patient."""
+"""True Shapley values where relations are nonlinear: averages over walks from drawn people to a patient."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..method.table import F64, Index
-from .bent_truth import NonlinearTruth
 from .exogenous_errors import unit_error_quantiles
+from .nonlinear_truth import NonlinearTruth
 
 # Independent answers, whose scatter is the noise.
 REPLICATES = 8

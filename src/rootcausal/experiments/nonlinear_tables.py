@@ -1,4 +1,4 @@
-"""Tables of what bent mechanisms gain where relations bend, and lose where they do not, beside goals."""
+"""Tables of what nonlinear mechanisms gain where relations are, and lose where they are not, beside goals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structural equations that bend: a single index of the parents, a centre and a spread over it."""
+"""Structural equations that are nonlinear: a single index of the parents, a centre and a spread over it."""
 
 from __future__ import annotations
 
