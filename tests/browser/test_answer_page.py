@@ -150,6 +150,11 @@ def test_the_slider_says_what_python_says(watched, made):
         name, then = re.match(r"(.+): .* becomes (−?\d[\d,]*(?:\.\d+)?)", line).groups()
         column = next(k for k, one in enumerate(explanation.variables) if one.shown == name)
         assert told_as(then, without.data[row, column])
+        below = without.data[row, column] < explanation.data[:, column].min()
+        above = without.data[row, column] > explanation.data[:, column].max()
+        assert ("lower than in any patient of the cohort" in line) == below
+        assert ("higher than in any patient of the cohort" in line) == above
+    assert any("than in any patient" in line for line in moved)  # straight lines lead anywhere
     slider = page.locator("#what-if-value")
     slider.evaluate("(slider) => { slider.value = 0; slider.dispatchEvent(new Event('input')); }")
     lowest = explanation.data[:, bili].min()
