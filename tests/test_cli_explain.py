@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,19 @@ def test_a_shock_that_nobody_has_is_told_from_a_value(cohort: Path, model: Path)
     loaded._quantiles = None
     with pytest.warns(UserWarning, match="and hardly ever seen"):
         understood(f"{name}=40", loaded)
+
+
+def test_what_if_lists_no_value_that_reads_as_before(tmp_path: Path) -> None:
+    """Of an effect next to zero: 12000 moves, but not in the digits that are shown."""
+    rng = np.random.default_rng(0)
+    cause = rng.gamma(1.0, size=400)
+    effect = 12_000 + 0.3 * cause + rng.gamma(1.0, size=400)
+    ill = (cause + effect - 12_000 + rng.logistic(size=400) > 2.5).astype(int)
+    arrow_csv.write_csv(pa.table({"cause": cause, "effect": effect, "ill": ill}), tmp_path / "c.csv")
+    ok("fit", tmp_path / "c.csv", "--target", "ill", "--first", "cause", "--out", tmp_path / "m.rci")
+    said = ok("explain", tmp_path / "m.rci", tmp_path / "c.csv", "--what-if", "cause=0")
+    assert "cause " in said
+    assert not re.search(r" (\S+) to \1[ ,\n]", said), said
 
 
 def test_top_and_out_exclude_each_other(cohort: Path, model: Path) -> None:
