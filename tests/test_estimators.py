@@ -195,7 +195,7 @@ def test_fitting_and_explaining_load_no_experiment_and_no_comparator() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     rooms = {module.split(".")[1] for module in run.stdout.split() if module.startswith("rootcausal.")}
-    assert "explanation" in rooms and not rooms & {"comparators", "experiments", "report", "plots", "cli"}
+    assert "explaining" in rooms and not rooms & {"comparators", "experiments", "report", "plots", "cli"}
 
 
 def test_provenance_says_how_the_model_was_made() -> None:

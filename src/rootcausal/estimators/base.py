@@ -33,7 +33,6 @@ from ..method.quantiles import CohortQuantiles, quantiles_of
 from ..method.reference_ranges import Usual
 from ..method.table import F64, Index
 from ..outcomes import OUTCOMES
-from ..progress.bars import ordering_progress
 from ..wording import listed, one_line, plain, quoted
 from .parameters import chosen_confounding, chosen_hints, chosen_settings, parameter_names, plain_parameters
 
@@ -111,6 +110,7 @@ class Estimator(TransformerMixin, BaseEstimator):
     def _learn(self, cohort: Cohort, settings: Settings) -> Self:
         from ..diagnostics.findings import Found
         from ..explaining.provenance import how_it_was_made, how_it_was_merged, warn_of_fit, warn_of_sets
+        from ..progress.bars import ordering_progress
         from ..resampling.training_rows import TrainingRows, checksum
         from .mechanism_choice import gpu_will_do, learn_cohort
 

@@ -2,6 +2,8 @@
 
 A small cohort asks for a few hundred updates of one coefficient: as calls of NumPy they take tens of times as
 long as their arithmetic.
+Sums are in the order that is written: these loops store and add up at once, which a compiler that may
+reassociate does otherwise in every process, and the same resample then differs in its last digit.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from ...method.attribution import spike_slab
 from ...method.attribution.spike_slab import SMALLEST, Posterior, Prior
 from ...method.table import F64
 from .compiler import compiled
-from .power_of_two import FASTMATH
 
 NO_ODDS = -700.0
 
@@ -42,7 +43,7 @@ def infer(curvature: F64, slope: F64, prior: Prior, start: Posterior, learns: bo
     return Posterior(mean, inclusion, precision, shift, share, scale, spike, at_rest)
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(nogil=True)
 def _sweep(
     curvature: F64,
     slope: F64,
@@ -124,7 +125,7 @@ def _matched(
     return inclusion, second, small, mean, max(variance, least * spread)
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(nogil=True)
 def _update(covariance: F64, mean: F64, j: int, add: float, push: float) -> None:
     """What a change of one site does to all coefficients: a rank-one update."""
     k = mean.size
@@ -136,7 +137,7 @@ def _update(covariance: F64, mean: F64, j: int, add: float, push: float) -> None
             covariance[i, other] -= times * column[other]
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(nogil=True)
 def _invert(curvature: F64, precision: F64, out: F64) -> None:
     """The inverse of the curvature with these precisions on its diagonal, by Gauss and Jordan."""
     k = precision.size
