@@ -10,12 +10,13 @@ from zoo import ZOO
 from zoo_fits import documented_warnings
 
 from rootcausal import RCI
+from rootcausal.backends.cpu.loops import COMPILED
 from rootcausal.backends.reference import ReferenceTable
 from rootcausal.data import simulate
 from rootcausal.method.attribution import direct_causes, regression, susie
 from rootcausal.method.attribution import sparse as sharp
 from rootcausal.method.attribution.direct_causes import DirectCauses, _Search, find_direct_causes
-from rootcausal.method.attribution.spike_slab import Posterior, Prior, infer, matched
+from rootcausal.method.attribution.spike_slab import LARGEST_SLAB, Posterior, Prior, infer, matched
 from rootcausal.method.attribution.susie import Sparsity, fit_effects
 from rootcausal.method.loops import PLAIN
 from rootcausal.method.schema import flattened
@@ -339,3 +340,11 @@ def test_no_end_of_effects_is_said(monkeypatch):
         400.0 * np.eye(40), 400.0 * coef, Sparsity(expected=3.0, n_columns=40, variance=1.0)
     )
     assert not effects.settled
+
+
+@pytest.mark.parametrize("loops", [PLAIN, COMPILED], ids=["plain", "compiled"])
+def test_columns_that_tell_all_apart_do_not_widen_the_slab_without_end(loops):
+    """Each pass then learned a larger one, until coefficients had seventeen digits."""
+    prior = Prior.nothing_known(3, 3.0, 3, 1.0)
+    found = loops.infer(1e-6 * np.eye(3), np.ones(3), prior, Posterior.before(prior), True)
+    assert found.scale <= LARGEST_SLAB * prior.scale and np.isfinite(found.coef).all()

@@ -34,7 +34,12 @@ def infer(curvature: F64, slope: F64, prior: Prior, start: Posterior, learns: bo
         (start.share, start.scale, start.spike),
         (prior.share, prior.scale),
         (spike_slab.COLUMNS_WORTH, spike_slab.EFFECTS_WORTH, spike_slab.NOTHING_WORTH),
-        (spike_slab.LEAST_SHARE, spike_slab.NARROWEST_SPIKE, spike_slab.WIDEST_SPIKE),
+        (
+            spike_slab.LEAST_SHARE,
+            spike_slab.NARROWEST_SPIKE,
+            spike_slab.WIDEST_SPIKE,
+            spike_slab.LARGEST_SLAB,
+        ),
         spike_slab.LEAST_VARIANCE,
         (spike_slab.TOLERANCE * math.sqrt(prior.variance), spike_slab.LEARNED_TOLERANCE),
         (spike_slab.MAX_SWEEPS, spike_slab.SWEEPS_A_STEP, spike_slab.SWEEPS_A_COVARIANCE),
@@ -55,7 +60,7 @@ def _sweep(
     start: tuple[float, float, float],
     before: tuple[float, float],
     worth: tuple[float, float, float],
-    limits: tuple[float, float, float],
+    limits: tuple[float, float, float, float],
     least: float,
     tolerance: tuple[float, float],
     sweeps: tuple[int, int, int],
@@ -95,6 +100,7 @@ def _sweep(
             share = (acting + worth[0] * before[0]) / (n_columns + worth[0])
             share = min(max(share, limits[0]), 1.0 - limits[0])
             scale = (square + worth[1] * 3.0 * before[1]) / (3.0 * (acting + worth[1]))
+            scale = min(scale, limits[3] * before[1])
             spike = left / (n_columns - acting + worth[2])
             spike = max(min(spike, limits[2] * scale, free / max(sure, SMALLEST)), limits[1] * scale)
         if (

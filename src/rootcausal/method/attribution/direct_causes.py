@@ -76,7 +76,13 @@ def find_direct_causes(
             share = 1.0 / (2 + late // PASSES_A_STEP)
             curvature = curvature + share * (here_curvature - curvature)
             target = target + share * (here_target - target)
-        effects = loss.loops.infer(curvature, target, prior, effects, late < 0)
+        try:
+            found = loss.loops.infer(curvature, target, prior, effects, late < 0)
+        except ZeroDivisionError:  # where columns tell all patients apart, no digit of a variance may be left
+            break
+        if not np.isfinite(found.coef).all():
+            break
+        effects = found
         there = search.climb(here, quadratic, effects)
         if there is None:
             break

@@ -33,6 +33,9 @@ COLUMNS_WORTH = 2.0
 NOTHING_WORTH = 0.3
 # The variance of the spike, as a share of the slab's s: at most, and where to begin.
 WIDEST_SPIKE, FIRST_SPIKE = 0.25, 0.125
+# The slab's s, as a multiple of that expected beforehand: columns that tell all patients apart have no finite
+# effects, and a slab that goes with them has no end.
+LARGEST_SLAB = 100.0
 # As good as zero.
 NARROWEST_SPIKE = 1e-9
 # One over the variance of what is known to be zero, likewise.
@@ -209,7 +212,7 @@ def learned(inclusion: F64, second: F64, small: F64, sure: float, prior: Prior) 
     n_columns = max(prior.n_columns, k)
     share = (acting + COLUMNS_WORTH * prior.share) / (n_columns + COLUMNS_WORTH)
     square = float(inclusion @ second) + EFFECTS_WORTH * 3.0 * prior.scale
-    scale = square / (3.0 * (acting + EFFECTS_WORTH))
+    scale = min(square / (3.0 * (acting + EFFECTS_WORTH)), LARGEST_SLAB * prior.scale)
     spike = float((1.0 - inclusion) @ small) / (n_columns - acting + NOTHING_WORTH)
     spike = max(min(spike, WIDEST_SPIKE * scale, k / max(sure, SMALLEST)), NARROWEST_SPIKE * scale)
     return min(max(share, LEAST_SHARE), 1.0 - LEAST_SHARE), scale, spike
