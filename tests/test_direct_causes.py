@@ -346,5 +346,5 @@ def test_no_end_of_effects_is_said(monkeypatch):
 def test_columns_that_tell_all_apart_do_not_widen_the_slab_without_end(loops):
     """Each pass then learned a larger one, until coefficients had seventeen digits."""
     prior = Prior.nothing_known(3, 3.0, 3, 1.0)
-    found = loops.infer(1e-6 * np.eye(3), np.ones(3), prior, Posterior.before(prior), True)
+    found = loops.infer(np.eye(3), np.full(3, 1e3), prior, Posterior.before(prior), True)
     assert found.scale <= LARGEST_SLAB * prior.scale and np.isfinite(found.coef).all()
