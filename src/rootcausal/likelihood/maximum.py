@@ -39,9 +39,13 @@ class Maximum:
 
 
 def maximum(likelihood: Likelihood, start: F64 | None = None) -> Maximum:
-    """By Fisher scoring with step halving; ``start`` is where to begin."""
+    """By Fisher scoring with step halving; ``start`` is where to begin, unless its information is singular."""
     beta = likelihood.start if start is None else start
-    here, settled = likelihood.at(beta, True), False
+    begun = _at(likelihood, beta)
+    if begun is None:  # where one imputed copy ended, another may be told for certain
+        beta = likelihood.start
+        begun = likelihood.at(beta, True)
+    here, settled = begun, False
     for _ in range(MAX_STEPS):
         step = here.covariance @ here.score
         length = float(np.abs(step).max(initial=0.0))
