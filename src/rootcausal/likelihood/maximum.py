@@ -39,7 +39,7 @@ class Maximum:
 
 
 def maximum(likelihood: Likelihood, start: F64 | None = None) -> Maximum:
-    """By Fisher scoring with step halving; ``start`` is where to begin, unless its information is singular."""
+    """By Fisher scoring with step halving; ``start`` is where to begin, if that can be."""
     beta = likelihood.start if start is None else start
     begun = _at(likelihood, beta)
     if begun is None:  # where one imputed copy ended, another may be told for certain
