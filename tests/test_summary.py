@@ -21,7 +21,7 @@ from rootcausal.backends.blas import one_blas_thread
 from rootcausal.data import load_pbc
 from rootcausal.likelihood.likelihoods import HazardLikelihood, LogitLikelihood
 from rootcausal.likelihood.maximum import maximum
-from rootcausal.outcomes.follow_up import Clock
+from rootcausal.outcomes.follow_up import Spans
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -118,7 +118,7 @@ def slopes(cost: Any, beta: np.ndarray) -> np.ndarray:
     return np.array([(cost(beta + step) - cost(beta - step)) / 2e-5 for step in steps])
 
 
-@pytest.mark.parametrize("kind", ["logit", "hazard"])
+@pytest.mark.parametrize("kind", ["logit", "hazard", "spans in strata"])
 @pytest.mark.parametrize("penalized", [True, False])
 def test_scores_are_the_slopes_of_their_likelihood(kind: str, penalized: bool) -> None:
     rng = np.random.default_rng(3)
@@ -127,7 +127,11 @@ def test_scores_are_the_slopes_of_their_likelihood(kind: str, penalized: bool) -
         likelihood: Any = LogitLikelihood(Z, (rng.uniform(size=80) < 0.4).astype(float))
     else:
         time, event = rng.exponential(size=80).round(1) + 0.1, (rng.uniform(size=80) < 0.6).astype(float)
-        likelihood = HazardLikelihood.of(Z, Clock.of(time, event).rows(time, event))
+        spans = Spans(time, event)
+        if kind == "spans in strata":
+            start = np.floor(10 * time * rng.uniform(-0.5, 0.9, size=80)).clip(0) / 10
+            spans = Spans(time, event, start, rng.integers(3, size=80).astype(float))
+        likelihood = HazardLikelihood.of(Z, spans.known)
     beta = rng.standard_normal(likelihood.start.size) * 0.3
     here = likelihood.at(beta, penalized)
     assert np.allclose(slopes(lambda b: likelihood.at(b, penalized).loglik, beta), here.score, atol=1e-6)

@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 
 from ..method.loops import Loops
-from ..method.table import EVENT, F64, INTERVAL, LARGEST_LOG_HAZARD, PART, SCORE, Index, LossSums
+from ..method.table import (
+    EVENT,
+    F64,
+    FIRST,
+    INTERVAL,
+    LARGEST_LOG_HAZARD,
+    OVER,
+    PART,
+    SCORE,
+    Index,
+    LossSums,
+)
 from .cpu.loops import COMPILED
 
 
@@ -59,7 +70,13 @@ class LossColumns:
             interval = self._y[rows, INTERVAL].astype(xp.intp)
             eta = xp.minimum(slope @ design, LARGEST_LOG_HAZARD)
             ratio = xp.exp(eta)
-            expected = ratio * (before[interval] + part * hazard[interval])
+            met = before[interval] + part * hazard[interval]
+            if self._y.shape[1] > FIRST:
+                first, over = self._y[rows, FIRST].astype(xp.intp), self._y[rows, OVER]
+                # What the hazard was until their start, they did not meet.
+                met = xp.maximum(met - before[first] - over * hazard[first], 0.0)
+                self._add_intervals(design, -ratio, over, first, inside)
+            expected = ratio * met
             loglik += event @ (alpha[interval] + eta) - expected.sum()
             gradient += design[:k] @ (event - expected)
             # Of a matrix and itself, BLAS makes only half of the product.

@@ -14,9 +14,11 @@ from ..method.ordering.entropy import block_penalties
 from ..method.table import (
     EVENT,
     F64,
+    FIRST,
     INTERVAL,
     LARGEST_LOG_HAZARD,
     LARGEST_PREDICTOR,
+    OVER,
     PART,
     SCORE,
     ColumnMoments,
@@ -169,6 +171,9 @@ class ReferenceTable:
         interval = self._y[:, INTERVAL].astype(np.intp)
         intervals = np.arange(alpha.size)
         seen = np.where(intervals == interval[:, None], part[:, None], 1.0 * (intervals < interval[:, None]))
+        if self._y.shape[1] > FIRST:
+            first, over = self._y[:, FIRST].astype(np.intp)[:, None], self._y[:, OVER][:, None]
+            seen = seen - np.where(intervals == first, over, 1.0 * (intervals < first))
         eta = np.minimum(Z @ beta[:k], LARGEST_LOG_HAZARD)
         # (n, G): the events that were expected of each row in each interval.
         expected = np.exp(eta)[:, None] * seen * np.exp(alpha)

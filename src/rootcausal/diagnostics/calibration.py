@@ -15,7 +15,8 @@ from scipy.special import expit, logit
 from scipy.stats import chi2, rankdata
 
 from ..method.table import F64, LARGEST_LOG_HAZARD, Index
-from ..outcomes.survival import HazardAttribution
+from ..outcomes.follow_up import Spans
+from ..outcomes.survival import HazardAttribution, incidence
 from ..wording import percent
 from .checked import Checked
 from .diagnosis import Check, Verdict
@@ -272,60 +273,51 @@ def _of_risks(
 
 
 def check_calibration_by_horizon(checked: Checked) -> Check:
-    """Risks in groups of patients against Kaplan and Meier's."""
+    """Risks in groups of patients against Kaplan and Meier's, or Aalen and Johansen's."""
     hazard, known = checked.model.attribution, checked.known
     assert isinstance(hazard, HazardAttribution) and known is not None
-    time, event = known.T
-    if time.max() < hazard.horizon:  # of patients who are known for less long than those of the fit
-        hazard = hazard.with_horizon(float(time.max()))
+    latest = float(known[:, 0].max())
+    if latest < hazard.horizon:  # of patients who are known for less long than those of the fit
+        hazard = hazard.with_horizon(latest)
     predictor, allowing = checked.stated, f" of the event until time {hazard.horizon:,g}"
     if checked.of_fit:
-        slope = _slope(predictor, lambda errors: PlainHazard.of(errors, time, event))
+        slope = _slope(predictor, lambda errors: PlainHazard.of(errors, known))
         predictor, allowing = spread_out(predictor, slope, hazard.predicted), allowing + SHRINKAGE
-    groups = groups_of(predictor, hazard, time, event)
+    groups = groups_of(predictor, hazard, known)
     worst = groups.worst
     reach = INTERVAL * float(groups.error[worst])
     low, high = (float(np.clip(groups.observed[worst] + side * reach, 0.0, 1.0)) for side in (-1.0, 1.0))
+    by = "Kaplan-Meier" if Spans.of(known).competing is None else "Aalen-Johansen"
     happened = (
-        f"{groups.observed[worst]:.0%} had the event (Kaplan-Meier; 95% interval {percent(low)} to "
-        f"{percent(high)})"
+        f"{groups.observed[worst]:.0%} had the event ({by}; 95% interval {percent(low)} to {percent(high)})"
     )
-    return _of_risks(RISK_BY_HORIZON, groups, time.size, allowing, happened)
+    return _of_risks(RISK_BY_HORIZON, groups, len(known), allowing, happened)
 
 
-def groups_of(predictor: F64, hazard: HazardAttribution, time: F64, event: F64) -> Groups:
+def groups_of(predictor: F64, hazard: HazardAttribution, known: F64) -> Groups:
     """Of patients who were followed until some time, with or without the event."""
-    risk = hazard.predicted(predictor)
-    by_horizon = event * (time <= hazard.horizon)
+    risk, spans = hazard.predicted(predictor), Spans.of(known)
+    ended = spans.event if spans.competing is None else spans.event + spans.competing
     # A patient without the event by then tells as much, if followed until then.
-    n_telling = int((by_horizon + (time > hazard.horizon)).sum())
+    n_telling = int((ended * (spans.time <= hazard.horizon) + (spans.time > hazard.horizon)).sum())
     group, size = parts_of(risk, n_telling)
     stated = np.bincount(group, risk) / size
-    expected = np.bincount(group, expected_events(predictor, hazard, time))
-    found = [kaplan_meier(time[group == g], event[group == g], hazard.horizon) for g in range(size.size)]
-    alive, variance = np.array(found).reshape(-1, 2).T
+    expected = np.bincount(group, expected_events(predictor, hazard, spans))
+    found = [incidence(known[group == g], hazard.horizon) for g in range(size.size)]
+    observed, variance, _ = np.array(found).reshape(-1, 3).T
     # Where few had the event by chance, their own spread says too little: at least that of those expected.
     cumulative = -np.log(np.maximum(1.0 - stated, 1e-12))
     least = ((1.0 - stated) * cumulative) ** 2 / np.maximum(expected, 1e-12)
-    return Groups(size, stated, 1.0 - alive, np.sqrt(np.maximum(np.maximum(variance, least), 1e-12 / size)))
+    return Groups(size, stated, observed, np.sqrt(np.maximum(np.maximum(variance, least), 1e-12 / size)))
 
 
-def expected_events(predictor: F64, hazard: HazardAttribution, time: F64) -> F64:
+def expected_events(predictor: F64, hazard: HazardAttribution, spans: Spans) -> F64:
     """(n,) that the model expects of each patient while followed, until the horizon."""
-    until = np.interp(np.minimum(time, hazard.horizon), hazard.edges, hazard.cumulative)
-    return np.exp(np.minimum(predictor, LARGEST_LOG_HAZARD)) * until
-
-
-def kaplan_meier(time: F64, event: F64, at: float) -> tuple[float, float]:
-    """Share without the event until then, and its variance (Greenwood)."""
-    times, place = np.unique(time, return_inverse=True)
-    events = np.bincount(place, event, times.size)
-    at_risk = time.size - np.cumsum(np.bincount(place, minlength=times.size)) + np.bincount(place)
-    seen = (times <= at) & (events > 0)
-    d, n = events[seen], at_risk[seen]
-    alive = float(np.prod(1.0 - d / n))
-    left = n > d
-    return alive, alive**2 * float((d[left] / (n[left] * (n[left] - d[left]))).sum())
+    until, before = (
+        np.interp(np.minimum(time, hazard.horizon), hazard.edges, hazard.cumulative)
+        for time in (spans.time, spans.from_start)
+    )
+    return np.exp(np.minimum(predictor, LARGEST_LOG_HAZARD)) * (until - before)
 
 
 def check_calibration_of_number(checked: Checked) -> Check:

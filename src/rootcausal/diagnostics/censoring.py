@@ -9,11 +9,14 @@ until one date, as long as it is among the columns.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.stats import norm
 
 from ..method.table import F64
 from ..name_hints.columns import says_entry
+from ..outcomes.follow_up import Spans
 from ..outcomes.words import fold
 from ..wording import listed, quoted
 from .diagnosis import Check
@@ -40,6 +43,12 @@ SPEC = CheckSpec(
         "fine, hardly anybody left": Text(
             "{n_early:,} of {n:,} patients left without the event before the end of all follow-up: too few "
             "to matter."
+        ),
+        "cannot tell, by rows": Text(
+            "Not asked: rows with a start may be parts of the follow-up of one patient, and which of them is "
+            "the last is not known.",
+            "Whether sicker patients left sooner was not looked at.",
+            "ask why patients left; compare who left early with who stayed.",
         ),
         "cannot tell": Text(
             NOT_SEEN + " Seen would be a hazard of leaving that is {fold}-fold.",
@@ -76,16 +85,24 @@ def check_censoring(evidence: Evidence, in_model: np.ndarray, raw: F64) -> Check
     in_model : (k,) which columns of the order add something to the hazard.
     raw : (n, k + m) the columns, then those outside the model, as they were measured.
     """
-    time, event = evidence.known.T
-    n_left, n = int((event == 0).sum()), event.size
+    spans = Spans.of(evidence.known)
+    if spans.start is not None:
+        return SPEC.check("cannot tell", case="by rows")
+    time, left = spans.time, spans.event == 0
+    if spans.competing is not None:
+        left &= spans.competing == 0
+    n_left, n = int(left.sum()), left.size
     # Who was followed for as long as anybody did not leave: the study ended.
-    n_early = int(((event == 0) & (time < time.max())).sum())
+    n_early = int((left & (time < time.max())).sum())
     if n_early < FEW_LEAVE * n:
         return SPEC.check("fine", 0.0, case="hardly anybody left", n_early=n_early, n=n)
     columns = np.column_stack([evidence.values, evidence.outside])
     names = (*evidence.names, *evidence.outside_names)
     # Events come before ends of follow-up at the same time.
-    fit = PlainHazard.of(columns[:, :0], np.where(event > 0, np.nextafter(time, 0.0), time), 1.0 - event)
+    leaving = replace(
+        spans, time=np.where(left, time, np.nextafter(time, 0.0)), event=left.astype(np.float64)
+    )
+    fit = PlainHazard.of(columns[:, :0], replace(leaving, competing=None).known)
     effect, error = _effects(fit, columns)
     p_values = [corrected(p, len(names)) for p in (2.0 * norm.sf(np.abs(effect) / error)).tolist()]
     judged = zip(p_values, np.abs(effect).tolist(), strict=True)

@@ -20,7 +20,8 @@ from ..method.layout import Layout
 from ..method.moments import ROWS_PER_CLASS
 from ..method.table import F64, Index
 from ..name_hints.endpoints import ends_beside, says_end
-from ..outcomes.survival import concordance
+from ..outcomes.follow_up import Spans
+from ..outcomes.survival import concordance_of
 from ..screening.auc import aucs, chance_of, measured_of_both, rank_auc, rows_of_both, smallest_auc
 from ..screening.leakage import (
     FEWEST_TO_CONDEMN,
@@ -409,7 +410,7 @@ def check_leakage_of_times(checked: Checked) -> Check:
     reasons += asked.beyond("name of an end", AN_END + first, others, n_events)
     reasons += _following(asked, known[:, 0])
     reasons += _absent_of_number(asked, known[:, 0], "absence, follow-up", "the time of follow-up")
-    share = concordance(checked.stated[rows], *known.T)
+    share = concordance_of(checked.stated[rows], known)
     if share >= MODEL_DECIDES:  # NaN where no two can be compared
         reasons += asked.dominating(
             checked, share, _chance_of_ranking(share, n_events, p), f"the model {first}"
@@ -450,7 +451,8 @@ def ranking(asked: _Asked, known: F64, score: F64) -> F64:
         values[variable] = _means_of_levels(asked.X[:, asked.layout.columns_of(variable)], score)
     if (absent := asked.absent) is not None:
         values = np.where(absent.T, np.nan, values)
-    shares = concordances(values, *known.T)
+    spans = Spans.of(known)
+    shares = concordances(values, spans.time, spans.event, spans.start, spans.stratum)
     return np.where(np.isnan(shares), 0.5, np.maximum(shares, 1.0 - shares))
 
 

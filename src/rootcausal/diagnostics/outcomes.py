@@ -10,6 +10,7 @@ import numpy as np
 
 from ..method.moments import ROWS_PER_CLASS
 from ..outcomes.continuous import FEWEST_VALUES, Continuous
+from ..outcomes.follow_up import Spans
 from ..outcomes.survival import FEWEST_EVENTS, Survival
 from . import calibration, gaussianity, heteroscedasticity, influence, interaction, leakage, logarithms
 from .censoring import SPEC as CENSORING
@@ -172,10 +173,11 @@ class SurvivalChecks(OutcomeChecks):
         deciding = decided(strongest, strongest.known[:, 1], either=False)
         beside = decided_by(strongest, deciding)
         strongest = strongest.of_columns(~deciding)
-        fit = PlainHazard.of(strongest.errors, *strongest.known.T)
+        fit = PlainHazard.of(strongest.errors, strongest.known)
         yield leakage.check_leakage_of_times(checked)  # a leak explains most of what else is found
         yield calibration.check_calibration_by_horizon(checked)
-        yield check_proportional(strongest, fit, checked.words).saying(beside)
+        by_strata = Spans.of(known).stratum is not None
+        yield check_proportional(strongest, fit, checked.words, by_strata).saying(beside)
         yield check_outcome_linearity(strongest, fit, checked, n_events)
         acts = evidence.importance >= checked.model.attribution.notable
         columns = np.append(evidence.columns, evidence.outside_columns)

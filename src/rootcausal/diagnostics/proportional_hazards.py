@@ -35,6 +35,8 @@ MOST = 20.0
 # Events a variable.
 ENOUGH = 10.0
 INTERVAL = float(norm.ppf(0.975))
+# Why it is not asked of strata.
+OF_STRATA = "each stratum has times of its own, whose halves are not the same"
 # Beyond this nothing is known of a ratio.
 WIDEST = float(np.log(1_000.0))
 
@@ -188,12 +190,13 @@ def _change(
     return float(difference), float(information), float(moved[np.flatnonzero(held == place)[0]])
 
 
-def check_proportional(evidence: Evidence, fit: PlainHazard, words: Words) -> Check:
+def check_proportional(evidence: Evidence, fit: PlainHazard, words: Words, by_strata: bool = False) -> Check:
+    """``by_strata`` says whether the baseline hazard is that of strata, which have clocks of their own."""
     split = first_half(fit)
     names = (*evidence.names, *evidence.outside_names)
     n_events = int(fit.event.sum())
-    if fit.separated or not names or n_events < FEWEST_EVENTS or split >= fit.hazard.size:
-        reason = _why_not(fit.separated, names, n_events)
+    if by_strata or fit.separated or not names or n_events < FEWEST_EVENTS or split >= fit.hazard.size:
+        reason = OF_STRATA if by_strata else _why_not(fit.separated, names, n_events)
         return PROPORTIONAL.check("cannot tell", case="not asked", reason=reason)
     found = changes(fit, evidence.outside, split)
     p_values = np.array([corrected(p, len(names)) for p in found.p_value.tolist()])

@@ -19,9 +19,9 @@ from scipy.special import expit
 from ..backends.choose import choose_table
 from ..method.attribution.regression import regress
 from ..method.missing.sums import IncompleteRaw
-from ..method.table import EVENT, F64, INTERVAL, LARGEST_LOG_HAZARD, PART, Index
+from ..method.table import EVENT, F64, FIRST, INTERVAL, LARGEST_LOG_HAZARD, OVER, PART, Index
 from ..outcomes.binary import fit_logit
-from ..outcomes.follow_up import Clock
+from ..outcomes.follow_up import Clock, Spans
 from ..outcomes.survival import HazardLoss
 from .ranks import in_blocks
 
@@ -233,6 +233,7 @@ class PlainHazard(PlainFit):
     ----------
     event : (n,) whether it came, 1 or 0.
     interval, part : (n,) where follow-up ended, and how much of that interval each patient saw.
+    first, over : (n,) where it started, and how much of that interval was over then.
     hazard : (G,) of each interval, where all errors are zero.
     edges : (G + 1,) times at which intervals end; the first starts at zero.
     """
@@ -243,16 +244,25 @@ class PlainHazard(PlainFit):
     event: F64
     interval: Index
     part: F64
+    first: Index
+    over: F64
     hazard: F64
     edges: F64
 
     @classmethod
-    def of(cls, errors: F64, time: F64, event: F64) -> PlainHazard:
-        """At least one patient has the event."""
-        clock = Clock.of(time, event)
-        rows = clock.rows(time, event)
-        interval = rows[:, INTERVAL].astype(np.intp)
-        of_rows = (rows[:, EVENT], interval, rows[:, PART])
+    def of(cls, errors: F64, known: np.ndarray) -> PlainHazard:
+        """Of what is known of the outcome, as :class:`rootcausal.outcomes.survival.Survival` has it.
+
+        At least one patient has the event.
+        """
+        spans = Spans.of(known)
+        clock = Clock.of_spans(spans)
+        rows = clock.rows_of(spans)
+        ends = rows[:, INTERVAL].astype(np.intp), rows[:, PART]
+        starts = np.zeros(len(rows), dtype=np.intp), np.zeros(len(rows))
+        if rows.shape[1] > FIRST:
+            starts = rows[:, FIRST].astype(np.intp), rows[:, OVER]
+        of_rows = (rows[:, EVENT], *ends, *starts)
         k = errors.shape[1]
         if not k:
             return cls(errors, np.zeros(0), False, *of_rows, clock.null_hazards, clock.edges)
@@ -276,8 +286,14 @@ class PlainHazard(PlainFit):
     def expected_until(self, split: int) -> F64:
         """(n,) the same of the first intervals only, so many."""
         start = np.append(0.0, np.cumsum(self.hazard))
-        seen = np.where(self.interval < split, self.part * self.hazard[self.interval], 0.0)
-        return self.ratio * (start[np.minimum(self.interval, split)] + seen)
+
+        def until(interval: Index, part: F64) -> F64:
+            seen = np.where(interval < split, part * self.hazard[interval], 0.0)
+            met: F64 = start[np.minimum(interval, split)] + seen
+            return met
+
+        met = until(self.interval, self.part) - until(self.first, self.over)
+        return self.ratio * np.maximum(met, 0.0)
 
     @property
     def residual(self) -> F64:
@@ -298,8 +314,16 @@ class PlainHazard(PlainFit):
     @cached_property
     def _at_risk(self) -> tuple[csr_array, csr_array]:
         """(G, n) each: hazard ratios of who leaves in each interval, and of the parts of it that they saw."""
-        shape, of = (self.hazard.size, self.event.size), (self.interval, np.arange(self.event.size))
-        return csr_array((self.ratio, of), shape=shape), csr_array((self.ratio * self.part, of), shape=shape)
+        shape, every = (self.hazard.size, self.event.size), np.arange(self.event.size)
+
+        def member(weight: F64, of: Index) -> csr_array:
+            return csr_array((weight, (of, every)), shape=shape)
+
+        whole, seen = member(self.ratio, self.interval), member(self.ratio * self.part, self.interval)
+        if not (self.first.any() or self.over.any()):
+            return whole, seen
+        # Who starts later is not at risk before.
+        return whole - member(self.ratio, self.first), seen - member(self.ratio * self.over, self.first)
 
     def _in_intervals(self, values: F64) -> F64:
         """(G, m): sums of values (n, m) over those at risk in each interval, by what they expect there."""
@@ -326,7 +350,9 @@ class PlainHazard(PlainFit):
         # What the baseline takes of each patient's score: the mean error of those at risk, while at risk.
         taken = self.hazard[:, None] * mean
         start = np.cumsum(taken, axis=0) - taken
-        reached = self.ratio[:, None] * (start[self.interval] + self.part[:, None] * taken[self.interval])
+        met = start[self.interval] + self.part[:, None] * taken[self.interval]
+        met -= start[self.first] + self.over[:, None] * taken[self.first]
+        reached = self.ratio[:, None] * met
         score = self.errors * self.residual[:, None] - self.event[:, None] * mean[self.interval] + reached
         centred = self.errors - mean[self.interval]
         leverage = self.expected * ((centred @ self.covariance) * centred).sum(axis=1)

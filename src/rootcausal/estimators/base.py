@@ -248,7 +248,7 @@ class Estimator(TransformerMixin, BaseEstimator):
             self._remember_effects()
         return {**super().__getstate__(), "_cohort": None}
 
-    def summary(self) -> Summary:
+    def summary(self, penalized: bool = True) -> Summary:
         """The effect of each variable without a prior, and beside it what the model makes of it.
 
         The outcome is regressed on all columns of the fit at once, covariates among them, by maximum
@@ -256,6 +256,12 @@ class Estimator(TransformerMixin, BaseEstimator):
         adjusted for all other columns, and the model's own, beside it, is the same: what one unit of the
         variable adds with all others held fixed. Missing values are imputed 20 times (Rubin's rules); where
         patients have several rows, standard errors allow for it; a ``prevalence`` moves the intercept only.
+
+        Parameters
+        ----------
+        penalized : whether with Firth's penalty. Without it these are the numbers of other programs; a column
+            then is "not estimable" beside others that tell some patients' outcome for certain, and the
+            patients of the fit have to be at hand.
 
         Returns
         -------
@@ -269,9 +275,14 @@ class Estimator(TransformerMixin, BaseEstimator):
         It is worked out when it is first asked for, or when the model is saved or copied, and kept with it.
         """
         from ..explaining.summary import Summary
+        from ..likelihood.effects import unshrunk_effects
+        from ..resampling.training_rows import rows_at_hand
 
         check_is_fitted(self)
-        found = self._effects, self._unit_effects, self.ancestor_probability_
+        effects = (
+            self._effects if penalized else unshrunk_effects(rows_at_hand(self._cohort), penalized=False)
+        )
+        found = effects, self._unit_effects, self.ancestor_probability_
         return Summary.of(self._model, self._encoding, *found, self.provenance_)
 
     @property

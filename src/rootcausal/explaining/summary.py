@@ -16,7 +16,7 @@ import numpy as np
 from ..inputs.encoding import Encoding
 from ..inputs.kinds import Variable
 from ..inputs.levels import level_texts
-from ..likelihood.effects import FIRTH, WHY, Effects
+from ..likelihood.effects import FIRTH, UNPENALIZED, WHY, Effects
 from ..method.model import CausalModel
 from ..method.table import F64
 from ..outcomes import Words, words_of
@@ -261,6 +261,8 @@ def _method(effects: Effects) -> str:
     what = "least squares"
     if effects.method == FIRTH:
         what = "maximum likelihood with Firth's penalty"
+    elif effects.method == UNPENALIZED:
+        what = "maximum likelihood, without a penalty"
     if effects.copies > 1:
         what += f", {effects.copies} imputations (Rubin's rules)"
     return f"{what}, standard errors by patient" if effects.clustered else what

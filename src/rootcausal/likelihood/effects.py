@@ -27,7 +27,7 @@ from .completed import copies, n_copies
 from .likelihoods import HazardLikelihood, Likelihood, LogitLikelihood
 from .maximum import maximum
 
-FIRTH, LEAST_SQUARES = "Firth", "least squares"
+FIRTH, LEAST_SQUARES, UNPENALIZED = "Firth", "least squares", "maximum likelihood"
 # Patients of the rarer kind, or with the event, for each column: with fewer, intervals cover too little.
 FEWEST_A_COLUMN = 2
 # Patients that a number needs beside one for each column.
@@ -58,7 +58,7 @@ class Effects:
 
     Attributes
     ----------
-    method : :data:`FIRTH` or :data:`LEAST_SQUARES`.
+    method : :data:`FIRTH`, :data:`LEAST_SQUARES` or :data:`UNPENALIZED`.
     rows, copies : how many patients there were, and how often missing values were filled in.
     clustered : whether standard errors allow for patients with several rows.
     none : why there are no effects at all, in words; empty where there are.
@@ -127,7 +127,7 @@ class Effects:
         }
         if {len(found["why"]), *(some.size for some in lists.values())} != {n_columns}:
             raise ValueError("its effects and its columns differ in number")
-        if not {*found["why"]} <= WHY.keys() or found["method"] not in (FIRTH, LEAST_SQUARES):
+        if not {*found["why"]} <= WHY.keys() or found["method"] not in (FIRTH, LEAST_SQUARES, UNPENALIZED):
             raise ValueError("its effects are of a kind that is not known here")
         if (lists["error"] < 0).any() or (lists["freedom"] <= 0).any() or not (lists["sd"] >= 0).all():
             raise ValueError("a standard error or deviation of its effects is none")
@@ -167,14 +167,16 @@ class Joint:
     beta: F64 | None = None
 
 
-def unshrunk_effects(rows: TrainingRows) -> Effects:
-    """The effects of all columns of a cohort."""
+def unshrunk_effects(rows: TrainingRows, penalized: bool = True) -> Effects:
+    """The effects of all columns of a cohort, with Firth's penalty or by maximum likelihood alone."""
     outcome, (n, q) = rows.outcome_of_all, rows.X.shape
     known = outcome.rows(rows.y)
     columns = describe_columns(
         choose_table(without_gpu(rows.backend), rows.X, known), rows.settings.prevalence
     )
-    method = LEAST_SQUARES if isinstance(outcome, Continuous) else FIRTH
+    method = FIRTH if penalized else UNPENALIZED
+    if isinstance(outcome, Continuous):
+        method = LEAST_SQUARES
     found = Effects.nothing(q, n, _why_none(rows), method, columns.sd)
     if found.none:
         return found
@@ -210,7 +212,7 @@ def _estimated(found: Effects, rows: TrainingRows, known: np.ndarray, columns: C
     q, of_copies = rows.X.shape[1], list[Joint]()
     kept, explained = np.arange(q), np.zeros(q, dtype=bool)
     while not of_copies:  # again with fewer columns, where some are explained in one of the copies
-        of_copies, apart, involved = _of_copies(rows, known, columns, kept)
+        of_copies, apart, involved = _of_copies(rows, known, columns, kept, found.method)
         explained[kept[involved]] = True
         kept = kept[apart]
     pooled = _pooled(of_copies)
@@ -232,20 +234,24 @@ def _estimated(found: Effects, rows: TrainingRows, known: np.ndarray, columns: C
 
 
 def _of_copies(
-    rows: TrainingRows, known: np.ndarray, columns: Columns, kept: Index
+    rows: TrainingRows, known: np.ndarray, columns: Columns, kept: Index, method: str
 ) -> tuple[list[Joint], Index, np.ndarray]:
     """Effects of the columns ``kept``, copy by copy; none where columns of one copy explain each other.
 
     Where values are imputed, a rare level may be in some copies only. And what :func:`_told_apart` says.
     """
     found = list[Joint]()
-    for X, of_rows, numbers in copies(rows, known, columns):
+    for X, of_tables, numbers in copies(rows, known, columns):
         Z = ((X - columns.mean) / columns.sd)[:, kept]
         apart, involved = _told_apart(Z)
         if apart.size < kept.size:
             return [], apart, involved
         groups = None if rows.groups is None else rows.groups[numbers]
-        found.append(_joint(rows, Z, of_rows, groups, found[0].beta if found else None))
+        if isinstance(rows.outcome_of_all, Continuous):
+            found.append(_line(Z, of_tables[:, 0] * rows.outcome_of_all.sd, groups))
+            continue
+        start = found[0].beta if found else None
+        found.append(_joint(_likelihood(rows, Z, numbers), groups, start, method == FIRTH))
     return found, np.arange(kept.size), np.zeros(kept.size, dtype=bool)
 
 
@@ -265,18 +271,16 @@ def _told_apart(Z: F64) -> tuple[Index, np.ndarray]:
     return np.sort(pivots[: int((~nothing).sum())]), involved
 
 
-def _joint(rows: TrainingRows, Z: F64, known: np.ndarray, groups: Index | None, start: F64 | None) -> Joint:
-    outcome = rows.outcome_of_all
-    if isinstance(outcome, Continuous):
-        return _line(Z, known[:, 0] * outcome.sd, groups)
-    likelihood: Likelihood
-    if isinstance(outcome, Survival):
-        order = np.argsort(known[:, 2], kind="stable")  # as the likelihood sorts them
-        groups = None if groups is None else groups[order]
-        likelihood = HazardLikelihood.of(Z, known)
-    else:
-        likelihood = LogitLikelihood(Z, known.astype(np.float64))
-    found, k = maximum(likelihood, start), Z.shape[1]
+def _likelihood(rows: TrainingRows, Z: F64, numbers: Index) -> Likelihood:
+    """Of the outcome, in columns Z (n, k) of the rows of these numbers."""
+    known = rows.y[numbers]
+    if isinstance(rows.outcome_of_all, Survival):
+        return HazardLikelihood.of(Z, known)
+    return LogitLikelihood(Z, known.astype(np.float64))
+
+
+def _joint(likelihood: Likelihood, groups: Index | None, start: F64 | None, penalized: bool) -> Joint:
+    found, k = maximum(likelihood, start, penalized), likelihood.Z.shape[1]
     covariance = found.covariance
     if groups is not None:
         covariance = _sandwich(covariance, likelihood.scores(found.beta), groups)

@@ -13,9 +13,11 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
+from scipy.sparse import csr_array
 from scipy.special import expit
 
-from ..method.table import EVENT, F64, INTERVAL, LARGEST_LOG_HAZARD, PART, Index
+from ..method.table import F64, LARGEST_LOG_HAZARD, Index
+from ..outcomes.follow_up import Spans, moments
 
 # Values that are worked on at once.
 VALUES_A_BLOCK = 1 << 21
@@ -109,106 +111,135 @@ class LogitLikelihood(Likelihood):
 
 @dataclass(frozen=True, eq=False)
 class HazardLikelihood(Likelihood):
-    """Of the time to an event: proportional hazards on the intervals of a clock, its baseline profiled out.
+    """Of the time to an event: Cox's partial likelihood, ties as Efron (1977) has them.
 
-    So what is left is Cox's partial likelihood, read by intervals (see :mod:`rootcausal.outcomes.follow_up`):
-    a patient with an event in one is drawn from those at risk in it, each as often as the part of it that
-    they saw.
+    At each event a row is drawn from those at risk. Of d events at one time the l-th finds the others of them
+    gone by the share l / d. Rows are at risk until some time, from a start on, within a stratum.
 
     Attributes
     ----------
-    event, part : (n,) whether the event came, and how much of the last interval each patient saw.
-    interval : (n,) the last interval of each patient, ascending.
+    event : (n,) whether the event came, 1 or 0.
+    first, last : (n,) the places, among all times of events, of the first one at which each row is at risk,
+        and of the first at which it is no more.
+    n_times : how many such times there are; those of one stratum come after those of another.
     """
 
     Z: F64
     event: F64
-    interval: Index
-    part: F64
+    first: Index
+    last: Index
+    n_times: int
 
     @classmethod
-    def of(cls, Z: F64, known: F64) -> HazardLikelihood:
-        """``known`` (n, 4) is what tables keep of follow-up; the patients come in any order."""
-        order = np.argsort(known[:, INTERVAL], kind="stable")
-        sorted_ = known[order]
-        return cls(
-            Z[order], sorted_[:, EVENT], sorted_[:, INTERVAL].astype(np.intp), np.array(sorted_[:, PART])
-        )
+    def of(cls, Z: F64, known: np.ndarray) -> HazardLikelihood:
+        """``known`` is what :class:`rootcausal.outcomes.survival.Survival` knows of the rows."""
+        spans = Spans.of(known)
+        stop, start = (moments(of, spans.stratum) for of in (spans.time, spans.from_start))
+        times = np.unique(stop[spans.event > 0])
+        first, last = (np.searchsorted(times, of, side="right") for of in (start, stop))
+        return cls(Z, spans.event, first, last, times.size)
 
     @property
     def start(self) -> F64:
         return np.zeros(self.Z.shape[1])
 
     @cached_property
-    def _ends(self) -> Index:
-        """(G + 1,) rows at which each interval begins, and the last one ends."""
-        return np.searchsorted(self.interval, np.arange(int(self.interval[-1]) + 2))
+    def _had(self) -> Index:
+        """Rows with the event."""
+        return np.flatnonzero(self.event > 0)
 
     @cached_property
-    def _events(self) -> F64:
-        """(G,) in each interval."""
-        found: F64 = np.bincount(self.interval, weights=self.event).astype(np.float64)
+    def _draws(self) -> tuple[Index, F64]:
+        """(e,) each: the time of every event, and which share of those who have it then is gone."""
+        d = np.bincount(self.last[self._had] - 1, minlength=self.n_times)
+        of = np.repeat(np.arange(self.n_times), d)
+        return of, (np.arange(of.size) - np.repeat(np.cumsum(d) - d, d)) / d[of]
+
+    def _summed(self, place: Index, values: F64) -> F64:
+        """(n_times, m): sums of values (n, m) over the rows whose place is later."""
+        shape = (self.n_times + 1, place.size)
+        at = csr_array((np.ones(place.size), (place, np.arange(place.size))), shape=shape) @ values
+        after: F64 = np.cumsum(at[::-1], axis=0)[::-1][1:]
+        return after
+
+    def _of_draws(self, values: F64) -> F64:
+        """(e, m): sums of values (n, m) over those at risk at each event."""
+        (of, gone), had = self._draws, self._had
+        late = np.flatnonzero(self.first > 0)
+        sums = self._summed(self.last, values)
+        if late.size:
+            sums = sums - self._summed(self.first[late], values[late])
+        shape = (self.n_times, had.size)
+        of_had = csr_array((np.ones(had.size), (self.last[had] - 1, np.arange(had.size))), shape=shape)
+        found: F64 = sums[of] - gone[:, None] * (of_had @ values[had])[of]
         return found
 
-    def _ratio(self, beta: F64) -> F64:
+    def _of_rows(self, values: F64) -> F64:
+        """(n, m): sums of values (e, m) over the events at which each row is at risk, by how much it is."""
+        of, gone = self._draws
+        own, less = np.zeros((2, self.n_times, values.shape[1]))
+        np.add.at(own, of, values)
+        np.add.at(less, of, gone[:, None] * values)
+        reached = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(own, axis=0)])
+        found: F64 = reached[self.last] - reached[self.first]
+        found[self._had] -= less[self.last[self._had] - 1]
+        return found
+
+    def _at(self, beta: F64) -> _Drawn:
+        """Ratios, and sums over those at risk; singular where these are lost in rounding."""
         eta = np.minimum(self.Z @ beta, LARGEST_LOG_HAZARD)
-        ratio: F64 = np.exp(eta)
-        return ratio
-
-    def _at_risk(self, values: F64) -> F64:
-        """(G, m): sums of values (n, m) over those at risk in each interval, for the part that they saw."""
-        first = self._ends[:-1]
-        seen, whole = values * self.part[:, None], values
-        # Of no rows, reduceat would give those of the next interval: so it is told where there are any.
-        there = np.flatnonzero(np.diff(self._ends))
-        of_interval, left = np.zeros((2, first.size, values.shape[1]))
-        of_interval[there] = np.add.reduceat(seen, first[there], axis=0)
-        left[there] = np.add.reduceat(whole, first[there], axis=0)
-        after: F64 = np.cumsum(left[::-1], axis=0)[::-1] - left
-        return after + of_interval
-
-    def _squares(self, ratio: F64) -> F64:
-        """(G, k, k): the same of z zᵀ, times the hazard ratios (n,)."""
-        k = self.Z.shape[1]
-        found, after = np.empty((self._ends.size - 1, k, k)), np.zeros((k, k))
-        for g in range(len(found) - 1, -1, -1):
-            rows = slice(self._ends[g], self._ends[g + 1])
-            Z, weight = self.Z[rows], ratio[rows]
-            found[g] = after + (Z * (weight * self.part[rows])[:, None]).T @ Z
-            after += (Z * weight[:, None]).T @ Z
-        return found
+        ratio = np.exp(eta)
+        sums = self._of_draws(np.concatenate([ratio[:, None], ratio[:, None] * self.Z], axis=1))
+        if not (sums[:, 0] > 0.0).all():
+            raise np.linalg.LinAlgError("the hazards of those at risk are lost in rounding")
+        total, mean = sums[:, 0], sums[:, 1:] / sums[:, :1]
+        pulled = self._of_rows(np.concatenate([np.ones((total.size, 1)), mean], axis=1) / total[:, None])
+        return _Drawn(eta, ratio, total, mean, np.maximum(pulled[:, 0], 0.0), pulled[:, 1:])
 
     def at(self, beta: F64, penalized: bool) -> Local:
-        ratio, k = self._ratio(beta), beta.size
-        sums = self._at_risk(np.concatenate([ratio[:, None], ratio[:, None] * self.Z], axis=1))
-        total, mean = sums[:, 0], sums[:, 1:] / sums[:, :1]
-        d = self._events
-        spread = self._squares(ratio) / total[:, None, None] - mean[:, :, None] * mean[:, None, :]
-        root = cholesky(np.tensordot(d, spread, axes=1), lower=True)
-        inverse = solve_triangular(root, np.eye(k), lower=True)
+        drawn = self._at(beta)
+        mean, met = drawn.mean, drawn.ratio * drawn.met
+        root = cholesky((self.Z * met[:, None]).T @ self.Z - mean.T @ mean, lower=True)
+        inverse = solve_triangular(root, np.eye(beta.size), lower=True)
         covariance = inverse.T @ inverse
-        loglik = float(self.event @ np.minimum(self.Z @ beta, LARGEST_LOG_HAZARD) - d @ np.log(total))
-        score = self.event @ self.Z - d @ mean
+        loglik = float(self.event @ drawn.eta - np.log(drawn.total).sum())
+        score = self.event @ self.Z - mean.sum(axis=0)
         if penalized:
             loglik += float(np.log(np.diagonal(root)).sum())
             # Half the third cumulants of those at risk, twice contracted with the covariance.
-            size = ((self.Z @ inverse.T) ** 2).sum(axis=1) * ratio
-            third = self._at_risk(np.concatenate([size[:, None], size[:, None] * self.Z], axis=1))
-            third /= total[:, None]
-            pulled = np.einsum("gij,gj->gi", spread, mean @ covariance)
-            score += 0.5 * (d @ (third[:, 1:] - third[:, :1] * mean - 2.0 * pulled))
+            size = ((self.Z @ inverse.T) ** 2).sum(axis=1)
+            sizes = self._of_draws((size * drawn.ratio)[:, None])[:, 0] / drawn.total
+            score += 0.5 * ((met * size) @ self.Z - sizes @ mean)
+            score -= (drawn.ratio * ((self.Z @ covariance) * drawn.pulled).sum(axis=1)) @ self.Z
+            score += ((mean @ covariance) * mean).sum(axis=1) @ mean
         return Local(loglik, score, covariance)
 
     def scores(self, beta: F64) -> F64:
-        """(n, k), in the order of this object's rows."""
-        ratio = self._ratio(beta)
-        sums = self._at_risk(np.concatenate([ratio[:, None], ratio[:, None] * self.Z], axis=1))
-        mean, hazard = sums[:, 1:] / sums[:, :1], self._events / sums[:, 0]
-        g = self.interval
-        before = np.cumsum(hazard) - hazard
-        drawn = hazard[:, None] * mean
-        drawn_before = np.cumsum(drawn, axis=0) - drawn
-        met = before[g] + self.part * hazard[g]
-        pulled = drawn_before[g] + self.part[:, None] * drawn[g]
-        own: F64 = self.event[:, None] * (self.Z - mean[g])
-        return own - ratio[:, None] * (self.Z * met[:, None] - pulled)
+        drawn = self._at(beta)
+        d = np.bincount(self._draws[0], minlength=self.n_times)
+        own = np.zeros((self.n_times, beta.size))
+        np.add.at(own, self._draws[0], drawn.mean)
+        last = np.maximum(self.last - 1, 0)
+        own = (own / np.maximum(d, 1)[:, None])[last]
+        found: F64 = self.event[:, None] * (self.Z - own)
+        return found - drawn.ratio[:, None] * (self.Z * drawn.met[:, None] - drawn.pulled)
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """Those at risk, at some coefficients.
+
+    Attributes
+    ----------
+    eta, ratio : (n,) log-hazards and hazard ratios.
+    total, mean : (e,) and (e, k) of each event: the ratios of those at risk, and their mean columns.
+    met, pulled : (n,) and (n, k) of each row: its share in the events while it is at risk, for a ratio of
+        one, and the same of their mean columns.
+    """
+
+    eta: F64
+    ratio: F64
+    total: F64
+    mean: F64
+    met: F64
+    pulled: F64

@@ -38,13 +38,23 @@ class Maximum:
     unbounded: np.ndarray
 
 
-def maximum(likelihood: Likelihood, start: F64 | None = None) -> Maximum:
-    """By Fisher scoring with step halving; ``start`` is where to begin, if that can be."""
-    beta = likelihood.start if start is None else start
-    begun = _at(likelihood, beta)
+def maximum(likelihood: Likelihood, start: F64 | None = None, penalized: bool = True) -> Maximum:
+    """By Fisher scoring with step halving; ``start`` is where to begin, if that can be.
+
+    Without the penalty it is still what tells which coefficients have no maximum, and where to begin.
+    """
+    beta, here, settled = _climbed(likelihood, likelihood.start if start is None else start, True)
+    unbounded = _unbounded(likelihood, beta, here.covariance)
+    if not penalized and not unbounded.any():
+        beta, here, settled = _climbed(likelihood, beta, False)
+    return Maximum(beta, here.covariance, settled, unbounded)
+
+
+def _climbed(likelihood: Likelihood, beta: F64, penalized: bool) -> tuple[F64, Local, bool]:
+    begun = _at(likelihood, beta, penalized)
     if begun is None:  # where one imputed copy ended, another may be told for certain
         beta = likelihood.start
-        begun = likelihood.at(beta, True)
+        begun = likelihood.at(beta, penalized)
     here, settled = begun, False
     for _ in range(MAX_STEPS):
         step = here.covariance @ here.score
@@ -53,20 +63,20 @@ def maximum(likelihood: Likelihood, start: F64 | None = None) -> Maximum:
             settled = True
             break
         step *= min(1.0, LONGEST_STEP / length)
-        there = _at(likelihood, beta + step)
+        there = _at(likelihood, beta + step, penalized)
         while (there is None or there.loglik < here.loglik) and length > SHORTEST_STEP:
             step, length = 0.5 * step, 0.5 * length
-            there = _at(likelihood, beta + step)
+            there = _at(likelihood, beta + step, penalized)
         if there is None or there.loglik < here.loglik:
             settled = True  # rounding is all that is left to gain
             break
         beta, here = beta + step, there
-    return Maximum(beta, here.covariance, settled, _unbounded(likelihood, beta, here.covariance))
+    return beta, here, settled
 
 
-def _at(likelihood: Likelihood, beta: F64) -> Local | None:
+def _at(likelihood: Likelihood, beta: F64, penalized: bool) -> Local | None:
     try:
-        found = likelihood.at(beta, True)
+        found = likelihood.at(beta, penalized)
     except np.linalg.LinAlgError:
         return None
     return found if np.isfinite(found.loglik) else None

@@ -18,6 +18,7 @@ from ..errors import InputError
 from ..method.model_parts import Attribution
 from ..method.population import ClassWeights
 from ..method.table import F64
+from ..outcomes.follow_up import Spans
 from ..outcomes.survival import HazardAttribution
 from ..resampling.cross_validation import Fold, fold_by_fold
 from ..resampling.training_rows import TrainingRows
@@ -77,8 +78,9 @@ class Calibration:
     def expected(self, risk: float, attribution: Attribution) -> float:
         """How many of the unseen patients who are told this risk are to be expected to have the outcome."""
         chance = min(max(risk, 1e-9), 1.0 - 1e-9)
-        survives = isinstance(attribution, HazardAttribution)
-        scale = math.log(-math.log1p(-chance)) if survives else math.log(chance / (1.0 - chance))
+        scale = math.log(chance / (1.0 - chance))
+        if isinstance(attribution, HazardAttribution):
+            scale = float(attribution.predictor_at(np.array([chance]))[0]) + _log_until(attribution)
         moved = self._moved(np.array([scale + self._shift(attribution)]), attribution, 0.0, 1.0)
         return float(attribution.predicted(moved)[0])
 
@@ -176,7 +178,8 @@ def calibration_of(
     survives = isinstance(attribution, HazardAttribution)
     if isinstance(attribution, HazardAttribution):
         risk = np.clip(np.concatenate([fold.predicted for fold in folds]), 1e-12, 1.0 - 1e-12)
-        unseen, origin = np.log(-np.log1p(-risk)), -_log_until(attribution)
+        origin = -_log_until(attribution)
+        unseen = attribution.predictor_at(risk) - origin
     else:
         count = np.bincount(rows.y, minlength=2).astype(np.float64)
         origin = ClassWeights.of(rows.settings.prevalence, count).log_odds
@@ -186,8 +189,8 @@ def calibration_of(
         return None
     spread = max(float(np.cov(seen, unseen)[0, 1] / seen.var(ddof=1)), 0.0)
     low, high = _features(unseen, survives)
-    line = maximum(_likelihood(unseen[:, None], y, rows, survives))
-    bent = _likelihood(np.stack([unseen, 0.5 * (high - low)], axis=1), y, rows, survives)
+    line = maximum(_likelihood(unseen[:, None], y, survives))
+    bent = _likelihood(np.stack([unseen, 0.5 * (high - low)], axis=1), y, survives)
     bend = _bent_slopes(bent, float(line.beta[-1]))
     # No risk is told to be lower for having been higher.
     slopes = np.maximum([bend[0] - 0.5 * bend[1], bend[0] + 0.5 * bend[1]], 0.0)
@@ -206,10 +209,10 @@ def calibration_of(
     )
 
 
-def _likelihood(columns: F64, y: np.ndarray, rows: TrainingRows, survives: bool) -> Likelihood:
+def _likelihood(columns: F64, y: np.ndarray, survives: bool) -> Likelihood:
     """Of the outcome in some columns."""
     if survives:
-        return HazardLikelihood.of(columns, rows.outcome_of_all.rows(y))
+        return HazardLikelihood.of(columns, y)
     return LogitLikelihood(columns, y.astype(np.float64))
 
 
@@ -235,10 +238,13 @@ def _bent_slopes(likelihood: Likelihood, straight: float) -> F64:
 def _level(added: F64, y: np.ndarray, attribution: Attribution) -> float:
     """The intercept by which as many are expected to have the outcome as had it."""
     if isinstance(attribution, HazardAttribution):
-        time, event = y.T
-        until = np.interp(time, attribution.edges, attribution.cumulative)
-        met = until * np.exp(np.minimum(added - _log_until(attribution), FARTHEST))
-        return float(np.log(event.sum() / met.sum()))
+        spans = Spans.of(y)
+        until, before = (
+            np.interp(time, attribution.edges, attribution.cumulative)
+            for time in (spans.time, spans.from_start)
+        )
+        met = (until - before) * np.exp(np.minimum(added - _log_until(attribution), FARTHEST))
+        return float(np.log(spans.event.sum() / met.sum()))
     low, high = -2 * FARTHEST - float(np.abs(added).max()), 2 * FARTHEST + float(np.abs(added).max())
     for _ in range(100):
         middle = 0.5 * (low + high)

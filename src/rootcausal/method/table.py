@@ -25,8 +25,9 @@ LARGEST_PREDICTOR = 15.0
 
 # Log-hazards are kept below this: a step that goes too far then has a log-likelihood, which is low.
 LARGEST_LOG_HAZARD = 50.0
-# Where a graded outcome of survival, a column each, has what its loss needs.
-SCORE, EVENT, INTERVAL, PART = range(4)
+# Where a graded outcome of survival, a column each, has what its loss needs; the last two only where rows are
+# at risk from a start on: the interval in which that is, and the part of it that is over by then.
+SCORE, EVENT, INTERVAL, PART, FIRST, OVER = range(6)
 
 
 def classes_of(outcome: np.ndarray | None, n: int) -> list[np.ndarray]:

@@ -31,13 +31,15 @@ from .base import (
     is_positive,
     mean_of_folds,
 )
-from .follow_up import Clock
+from .follow_up import Clock, Spans
 from .simulated import Asked, Drawn, Population, shift_for
 from .words import ITS_OWN, Words, fold, wrapped
 
 # With fewer events nothing can be learned of hazards.
 FEWEST_EVENTS = 2
 MOST_EDGES = 1000
+# By which a log-hazard is known to nine digits.
+BISECTIONS = 40
 # Patients compared with all others at once.
 PAIRS_A_BLOCK = 1 << 22
 # Share of simulated patients whose event is seen, unless another is asked for.
@@ -49,6 +51,8 @@ MOST_SIMULATED_HAZARD, MOST_SIMULATED_TIME = 300.0, 350.0
 @dataclass(frozen=True, eq=False)
 class Survival(Scored):
     """What is known of a patient are the time of follow-up and whether the event ended it, 1 or 0: (n, 2).
+
+    Or, with what else :class:`~.follow_up.Spans` has, (n, 5).
 
     Attributes
     ----------
@@ -77,7 +81,7 @@ class Survival(Scored):
     @classmethod
     def of(cls, known: np.ndarray, horizon: float | None = None) -> Survival:
         """By default the horizon is the median time of the events, rounded."""
-        return cls.by(Clock.of(known[:, 0], known[:, 1]), horizon)
+        return cls.by(Clock.of_spans(Spans.of(known)), horizon)
 
     @classmethod
     def by(cls, clock: Clock, horizon: float | None = None) -> Survival:
@@ -89,7 +93,7 @@ class Survival(Scored):
 
     @staticmethod
     def is_enough(known: np.ndarray) -> bool:
-        return float(known[:, 1].sum()) >= FEWEST_EVENTS and Clock.of(known[:, 0], known[:, 1]).has_an_order
+        return float(known[:, 1].sum()) >= FEWEST_EVENTS and Clock.of_spans(Spans.of(known)).has_an_order
 
     @staticmethod
     def lacks(known: np.ndarray) -> str:
@@ -100,20 +104,20 @@ class Survival(Scored):
         )
 
     def rows(self, known: np.ndarray) -> np.ndarray:
-        return self.clock.rows(known[:, 0], known[:, 1])
+        return self.clock.rows_of(Spans.of(known))
 
     def loss(self, table: Table, cols: Index) -> HazardLoss:
         return HazardLoss(table, cols, self.start)
 
     def attribution(self, effects: F64, baseline: F64, weights: ClassWeights) -> HazardAttribution:
-        cumulative = np.append(0.0, np.cumsum(np.exp(np.minimum(baseline, LARGEST_LOG_HAZARD))))
-        edges = self.clock.edges
+        edges, cumulative = self.clock.baseline(np.exp(np.minimum(baseline, LARGEST_LOG_HAZARD)))
         # A resample may lack whoever was followed until the horizon.
         last = max(self.clock.longest, self.horizon)
         if last > edges[-1]:
             # After the last event nobody had one.
             edges, cumulative = np.append(edges, last), np.append(cumulative, cumulative[-1])
-        return HazardAttribution(effects, edges, cumulative, self.horizon)
+        competing = self.clock.competing_until(edges)
+        return HazardAttribution(effects, edges, cumulative, competing, self.horizon)
 
 
 def _rounded(clock: Clock) -> float:
@@ -142,6 +146,7 @@ class HazardAttribution(Proportional):
     coef : (k,) log-hazard for each unit of error, in causal order.
     edges : (m,) times, ascending from zero to the longest follow-up.
     cumulative : (m,) hazard until then of a patient whose errors are all zero; between edges it runs evenly.
+    competing : (m,) the same of competing events, of anybody; zero where there are none.
     horizon : the time by which risks are told.
     """
 
@@ -151,12 +156,14 @@ class HazardAttribution(Proportional):
         "coef": Array.within(MOST_LOG_ODDS),
         "edges": Array("edges", least=0.0, most=np.finfo(float).max, rising=True),
         "cumulative": Array("edges", least=0.0, most=np.finfo(float).max, rising=True),
+        "competing": Array("edges", least=0.0, most=np.finfo(float).max, rising=True),
         "horizon": Array(MODEL, least=np.finfo(float).tiny),
     }
 
     coef: F64
     edges: F64
     cumulative: F64
+    competing: F64
     horizon: float
 
     @property
@@ -168,9 +175,39 @@ class HazardAttribution(Proportional):
         return 1.0 - self.survival(predictor, np.array([self.horizon]))[:, 0]
 
     def survival(self, predictor: F64, times: F64) -> F64:
-        """(n, m): probability of no event until each of some times (m,)."""
+        """(n, m): probability of no event until each of some times (m,).
+
+        Where competing events come first, one minus the cumulative incidence.
+        """
         ratio = np.exp(np.minimum(predictor, LARGEST_LOG_HAZARD))
-        return np.exp(-np.outer(ratio, np.interp(times, self.edges, self.cumulative)))
+        if not self.competes:
+            return np.exp(-np.outer(ratio, np.interp(times, self.edges, self.cumulative)))
+        grid = np.union1d(self.edges, times)
+        until = np.outer(ratio, np.interp(grid, self.edges, self.cumulative))
+        others = np.interp(grid, self.edges, self.competing)
+        neither = np.exp(-until - others)
+        own = np.diff(until, axis=1)
+        share = own / np.maximum(own + np.diff(others), np.finfo(float).tiny)
+        incidence = np.cumsum((neither[:, :-1] - neither[:, 1:]) * share, axis=1)
+        reached = np.concatenate([np.zeros((ratio.size, 1)), incidence], axis=1)
+        return 1.0 - reached[:, np.searchsorted(grid, times)]
+
+    @property
+    def competes(self) -> bool:
+        """Whether other events keep the event from coming."""
+        return bool(self.competing[-1] > 0.0)
+
+    def predictor_at(self, risk: F64) -> F64:
+        """(n,) the log-hazards with which risks (n,) by the horizon go."""
+        until = np.log(max(float(np.interp(self.horizon, self.edges, self.cumulative)), 1e-300))
+        if not self.competes:
+            return np.log(-np.log1p(-risk)) - until
+        low, high = (np.full(risk.size, side * 2.0 * LARGEST_LOG_HAZARD - until) for side in (-1.0, 1.0))
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (low + high)
+            below = self.predicted(middle) < risk
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return 0.5 * (low + high)
 
     @property
     def notable(self) -> float:
@@ -180,9 +217,14 @@ class HazardAttribution(Proportional):
         return replace(self, horizon=horizon)
 
     def check(self) -> None:
-        if not 2 <= self.edges.size == self.cumulative.size <= MOST_EDGES:
+        if not 2 <= self.edges.size == self.cumulative.size == self.competing.size <= MOST_EDGES:
             raise ValueError("the times of its baseline hazard are too few or too many")
-        if self.edges[0] != 0.0 or self.cumulative[0] != 0.0 or not (np.diff(self.edges) > 0.0).all():
+        if (
+            self.edges[0] != 0.0
+            or self.cumulative[0] != 0.0
+            or self.competing[0] != 0.0
+            or not (np.diff(self.edges) > 0.0).all()
+        ):
             raise ValueError("its baseline hazard is not one")
         if self.horizon > self.edges[-1]:
             raise ValueError("its horizon is later than any time of its baseline hazard")
@@ -308,42 +350,82 @@ def _chance_within(exposure: F64) -> F64:
     return 1.0 + np.expm1(-exposure) / exposure
 
 
-def concordance(hazard: F64, time: F64, event: F64) -> float:
+def concordance(
+    hazard: F64, time: F64, event: F64, start: F64 | None = None, stratum: F64 | None = None
+) -> float:
     """Harrell's C (1982): of pairs where it is known who had the event first, the share ranked so.
 
-    Ties of the prediction count half. NaN where no pair can be compared.
+    Ties of the prediction count half. NaN where no pair can be compared; those compared are at risk when
+    either has the event, and of one stratum.
     """
-    first = np.flatnonzero(event > 0)
+    had = np.flatnonzero(event > 0)
     right, known = 0.0, 0
     height = max(1, PAIRS_A_BLOCK // max(1, time.size))
-    for start in range(0, first.size, height):
-        some = first[start : start + height, None]
+    for first in range(0, had.size, height):
+        some = had[first : first + height, None]
         # Who was followed for longer, or as long without an event, had it later.
         later = (time > time[some]) | ((time == time[some]) & (event == 0))
+        if start is not None:
+            later &= start < time[some]
+        if stratum is not None:
+            later &= stratum == stratum[some]
         known += int(later.sum())
         right += float((later & (hazard[some] > hazard)).sum())
         right += 0.5 * float((later & (hazard[some] == hazard)).sum())
     return right / known if known else float("nan")
 
 
-def brier(risk: F64, time: F64, event: F64, horizon: float) -> float:
+def concordance_of(hazard: F64, known: np.ndarray) -> float:
+    """The same of what outcomes know."""
+    spans = Spans.of(known)
+    return concordance(hazard, spans.time, spans.event, spans.start, spans.stratum)
+
+
+def brier(risk: F64, time: F64, event: F64, horizon: float, competing: F64 | None = None) -> float:
     """Mean squared error of risks by the horizon, patients weighted for those whose follow-up ended before.
 
-    Weights are the inverse probability of having been followed until then (Graf et al. 1999).
+    Weights are the inverse probability of having been followed until then (Graf et al. 1999). Whom a
+    competing event came to is known not to have the event.
     """
     from scipy.stats import CensoredData, ecdf
 
+    ended = (event > 0) | (False if competing is None else competing > 0)
     # Events come before ends of follow-up at the same time.
-    ends = CensoredData(uncensored=time[event == 0], right=np.nextafter(time[event > 0], -np.inf))
+    ends = CensoredData(uncensored=time[~ended], right=np.nextafter(time[ended], -np.inf))
     followed = ecdf(ends).sf
-    happened = (time <= horizon) & (event > 0)
+    known = (time <= horizon) & ended
     # Whose follow-up ended at the horizon had no event until then.
-    until = (time > horizon) | ((time == horizon) & (event == 0))
+    until = (time > horizon) | ((time == horizon) & ~ended)
     weight = np.zeros(time.size)
     # Before an event counts who is followed just before it, so that its own time does not.
-    weight[happened] = 1.0 / np.maximum(followed.evaluate(np.nextafter(time[happened], -np.inf)), 1e-12)
+    weight[known] = 1.0 / np.maximum(followed.evaluate(np.nextafter(time[known], -np.inf)), 1e-12)
     weight[until] = 1.0 / np.maximum(followed.evaluate(np.nextafter(horizon, -np.inf)), 1e-12)
-    return float(weight @ (happened - risk) ** 2 / time.size)
+    return float(weight @ ((known & (event > 0)) - risk) ** 2 / time.size)
+
+
+def incidence(known: np.ndarray, at: float) -> tuple[float, float, float]:
+    """Cumulative incidence of the event until then (Aalen & Johansen), its variance, and that of others.
+
+    Without competing events, one minus Kaplan and Meier's estimate, and Greenwood's variance.
+    """
+    spans = Spans.of(known)
+    times, place = np.unique(spans.time, return_inverse=True)
+    start = np.searchsorted(times, spans.from_start, side="right")
+    others = np.zeros(spans.time.size) if spans.competing is None else spans.competing
+    own, other = (np.bincount(place, of, times.size) for of in (spans.event, others))
+    left, came = np.bincount(place, minlength=times.size), np.bincount(start, minlength=times.size + 1)
+    at_risk = np.cumsum(came)[:-1] - (np.cumsum(left) - left)
+    seen = (times <= at) & (own + other > 0)
+    d, both, n = own[seen], (own + other)[seen], at_risk[seen].astype(np.float64)
+    alive = np.append(1.0, np.cumprod(1.0 - both / n))
+    reached = np.append(0.0, np.cumsum(alive[:-1] * d / n))
+    of_others = float((alive[:-1] * (both - d) / n).sum())
+    # As Marubini & Valsecchi (1995) have it.
+    still, more = reached[-1] - reached[1:], n > both
+    before, fewer = alive[:-1], np.where(more, n - both, 1.0)
+    variance = np.where(more, still**2 * both / (n * fewer), 0.0)
+    variance += before**2 * (n - d) * d / n**3 - 2.0 * still * before * d / n**2
+    return float(reached[-1]), max(float(variance.sum()), 0.0), of_others
 
 
 def _performance(
@@ -352,15 +434,17 @@ def _performance(
     """Concordances are the mean of those within folds."""
     assert isinstance(attribution, HazardAttribution)
     horizon = attribution.horizon
-    time, event = (np.concatenate([fold.known[:, column] for fold in folds]) for column in (0, 1))
+    spans = Spans.of(np.concatenate([fold.known for fold in folds]))
     null = np.concatenate([np.full(len(fold.known), fold.null) for fold in folds])
     told = np.concatenate([fold.predicted for fold in folds])
-    return {
-        "concordance": mean_of_folds([concordance(fold.predictor, *fold.known.T) for fold in folds]),
-        "brier": brier(told, time, event, horizon),
-        "brier_without_variables": brier(null, time, event, horizon),
+    found = {
+        "concordance": mean_of_folds([concordance_of(fold.predictor, fold.known) for fold in folds]),
         "horizon": horizon,
     }
+    if spans.start is not None:
+        return found  # weights for who is not followed any more do not tell of who was not yet
+    of = (spans.time, spans.event, horizon, spans.competing)
+    return {**found, "brier": brier(told, *of), "brier_without_variables": brier(null, *of)}
 
 
 def _check_facts(made: Mapping[str, Any]) -> None:

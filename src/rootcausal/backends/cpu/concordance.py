@@ -12,10 +12,12 @@ from .compiler import compiled
 from .threads import in_threads
 
 
-def concordances(hazards: F64, time: F64, event: F64) -> F64:
+def concordances(
+    hazards: F64, time: F64, event: F64, start: F64 | None = None, stratum: F64 | None = None
+) -> F64:
     """(m,): Harrell's C of each row of hazards (m, n), which are NaN where nothing was measured.
 
-    NaN where no pair can be compared.
+    NaN where no pair can be compared. Of rows that start later, or of strata, fewer can.
     """
     # The last first, and of those at one time who had no event: all before a patient had it later.
     order = np.lexsort((event > 0, -time))
@@ -28,9 +30,13 @@ def concordances(hazards: F64, time: F64, event: F64) -> F64:
     had = np.flatnonzero(event > 0)
     counts = np.zeros((len(hazards), 2))
     ordered = np.ascontiguousarray(hazards[:, order])
+    starts, strata = (np.zeros(time.size) if of is None else of[order] for of in (start, stratum))
 
     def work(first: int, last: int) -> None:
-        _count_pairs(ordered, had, n_later, first, last, counts)
+        if start is None and stratum is None:
+            _count_pairs(ordered, had, n_later, first, last, counts)
+        else:
+            _count_pairs_at_risk(ordered, had, n_later, time, starts, strata, first, last, counts)
 
     in_threads(work, len(hazards), len(hazards) * had.size * time.size // 2)
     right, known = counts.T
@@ -55,5 +61,33 @@ def _count_pairs(hazards: F64, had: Index, n_later: Index, first: int, last: int
                 there += h[j] == h[j]
             right += 2 * lower + same
             known += there
+        out[column, 0] = 0.5 * right
+        out[column, 1] = known
+
+
+@compiled(nogil=True)
+def _count_pairs_at_risk(
+    hazards: F64,
+    had: Index,
+    n_later: Index,
+    time: F64,
+    start: F64,
+    stratum: F64,
+    first: int,
+    last: int,
+    out: F64,
+) -> None:
+    """The same of pairs that are both at risk when the event comes, and of one stratum."""
+    for column in range(first, last):
+        h = hazards[column]
+        right, known = 0, 0
+        for i in had:
+            own = h[i]
+            if np.isnan(own):
+                continue
+            for j in range(n_later[i]):
+                if start[j] < time[i] and stratum[j] == stratum[i] and h[j] == h[j]:
+                    right += 2 * (h[j] < own) + (h[j] == own)
+                    known += 1
         out[column, 0] = 0.5 * right
         out[column, 1] = known

@@ -14,11 +14,13 @@ def in_threads(work: Callable[[int, int], None], n_units: int, n_values: int) ->
     in_threads(work, n_units, n_values)
 
 
-def concordances(hazards: F64, time: F64, event: F64) -> F64:
+def concordances(
+    hazards: F64, time: F64, event: F64, start: F64 | None = None, stratum: F64 | None = None
+) -> F64:
     """(m,): Harrell's C of each row of hazards (m, n), which are NaN where nothing was measured.
 
-    NaN where no pair can be compared.
+    NaN where no pair can be compared. Of rows that start later, or of strata, fewer can.
     """
     from .concordance import concordances
 
-    return concordances(hazards, time, event)
+    return concordances(hazards, time, event, start, stratum)
