@@ -318,3 +318,84 @@ def test_what_is_missing_in_one_arm_does_not_tell_the_arm() -> None:
     arm[::9] = None
     seen = look(table(arm=arm.tolist(), done=done.tolist()), "ill")
     assert options(seen, "--drop") == ["arm"]
+
+
+# --- what a new user stumbled on ----------------------------------------------------------------------------
+
+
+def test_a_code_that_columns_have_in_the_same_rows() -> None:
+    """Of five questions that 40 patients were not asked, 2 beside 0 and 1 is no more of it."""
+    asked = {f"q{k}": np.where(np.arange(N) % 5 == 0, 2, NOISE[:, k] > 0.4).astype(int) for k in range(4)}
+    seen = look(table(**asked, stage=np.arange(N) % 3), "ill")
+    assert options(seen, "--na") == ["q0=2", "q1=2", "q2=2", "q3=2"]
+    twins = {f"t{k}": np.where(NOISE[:, 0] > 1, 2, NOISE[:, 0] > 0.4).astype(int) for k in range(3)}
+    assert options(look(table(**twins), "ill"), "--na") == []  # copies, not codes
+
+
+def test_a_logarithm_is_a_copy_on_another_scale() -> None:
+    count = RNG.integers(1, 90, N)
+    seen = look(table(count=count, log_count=np.log(count / 4).round(4)), "ill")
+    assert options(seen, "--drop") == ["log_count"]
+
+
+def test_what_was_computed_from_two_others() -> None:
+    weight, height = np.exp(4.3 + 0.2 * NOISE[:, 2]).round(1), (170 + 9 * NOISE[:, 3]).round()
+    seen = look(table(weight=weight, height=height, bmi=(weight / (height / 100) ** 2).round(1)), "ill")
+    (found,) = [one for one in seen.findings if one.name == "computed"]
+    assert "'weight' from 'height' and 'bmi'" in found.sentence and not found.in_line
+    total = look(
+        table(part=NOISE[:, 2], other=NOISE[:, 3], total=(NOISE[:, 2] + NOISE[:, 3]).round(3)), "ill"
+    )
+    assert named(total, "computed") is not None
+    noisy = look(table(part=NOISE[:, 2], other=NOISE[:, 3], total=NOISE[:, 2:5].sum(axis=1)), "ill")
+    assert named(noisy, "computed") is None
+
+
+def test_a_sampling_weight_is_no_body_weight() -> None:
+    survey = np.where(np.arange(N) % 25 == 0, 0, np.exp(5 + 2 * NOISE[:, 2])).round(1)
+    seen = look(table(weight=survey), "ill")
+    assert options(seen, "--drop") == ["weight"] and options(seen, "--na") == []
+    body = np.where(np.arange(N) % 25 == 0, 0, 70 + 12 * NOISE[:, 2]).round(1)
+    seen = look(table(weight=body), "ill")
+    assert options(seen, "--drop") == [] and options(seen, "--na") == ["weight=0"]
+
+
+@pytest.mark.parametrize("name", ["Group", "arm", "sex", "health", "good_health", "viral_suppression"])
+def test_groups_and_who_is_well_are_asked_about(name: str) -> None:
+    seen = look(pa.table({"a": NOISE[:, 0], "b": NOISE[:, 1], name: ILL}), name)
+    assert options(seen, "--positive") == ["LABEL"]
+
+
+def test_what_goes_with_what_comes_after_goes_too() -> None:
+    """The states beside times that often are those of follow-up, and what is known where such a time is."""
+    time = RNG.exponential(900, N).round()
+    relapse = np.where(NOISE[:, 2] > 0, time, (time * 0.4).round())
+    known = NOISE[:, 3] > 0.5
+    later = {"rel": relapse, "rel.s": (NOISE[:, 2] <= 0).astype(int)}
+    late = pa.array(np.where(known, RNG.exponential(300, N), np.nan).round(), from_pandas=True)
+    kind = pa.array(np.where(known, (NOISE[:, 4] > 0) + 1.0, np.nan), from_pandas=True)
+    seen = look(table(time=time, ptime=late, kind=kind, **later), "ill", time="time")
+    assert sorted(options(seen, "--after")) == ["kind", "ptime", "rel", "rel.s"]
+
+
+def test_a_class_of_what_comes_after_goes_too() -> None:
+    weeks = (39 + 2 * NOISE[:, 2]).round()
+    seen = look(table(weeks=weeks, premature=(weeks < 37).astype(int)), "ill")
+    assert sorted(options(seen, "--after")) == ["premature", "weeks"]
+
+
+def test_below_the_limit_belongs_to_the_number_that_was_measured() -> None:
+    seen = look(table(RNA=np.exp(NOISE[:, 2]), RNAcens=(NOISE[:, 2] < -1).astype(int)), "RNA")
+    assert options(seen, "--after") == ["RNAcens"]
+
+
+def test_calendar_years_of_two_digits() -> None:
+    seen = look(table(yronset=85 + np.arange(N) % 9, age_yr=50 + np.arange(N) * 7 % 30), "ill")
+    (found,) = [one for one in seen.findings if one.name == "calendar year"]
+    assert found.columns == ("yronset",)
+
+
+def test_small_sites_stay_out() -> None:
+    seen = look(table(inst=np.arange(N) * 7 % 19 + 1), "ill")
+    assert options(seen, "--drop") == ["inst"] and options(seen, "--covariate") == []
+    assert options(seen, "--kind") == []

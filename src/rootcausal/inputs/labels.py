@@ -35,21 +35,28 @@ _EITHER = words(
 _ANSWER_ONLY = words("yes no y n none true false present absent positive negative pos neg")
 # Before a word, or glued to it, these turn it round: no relapse, not dead, notckd; so does "free" behind it.
 _NOT = ("not", "non", "no", "without", "never")
+# Under these names 0 and 1 are two groups, and may be either way round: volunteers may be group 1.
+_GROUPS = words("group groups grp cohort arm sex gender")
 # By such a name, or one of survival and censoring, 1 may stand for those who are well.
-_ASKS_WHO_IS_WELL = words("alive living healthy well normal control controls benign")
+_ASKS_WHO_IS_WELL = words(
+    "alive living healthy health well normal control controls benign independent independence suppressed "
+    "suppression cleared clearance"
+)
 
 
 def place_of_disease(labels: Iterable[Any], name: str = "") -> int | None:
     """Which label says itself that it is the disease, or the event: its place; None where none or two do.
 
     Labels that only answer what the ``name`` of their column asks, such as 0 and 1, say nothing where that
-    may be who is well. The one label that is named like its column is the disease, and so is what another
-    negates, as in ckd and notckd, and the other of two where one says that somebody is well.
+    may be who is well, or no more than that there are groups. The one label that is named like its column is
+    the disease, and so is what another negates, as in ckd and notckd, and the other of two where one says
+    that somebody is well.
     """
     texts = [text_of(label).strip().casefold() for label in labels]
     for no, yes in ANSWERS:
         if sorted(texts) == sorted((no, yes)):
-            return None if asks_who_is_well(name) else texts.index(yes)
+            numbered = no == "0" and bool(_GROUPS & {*tokens(name)})
+            return None if asks_who_is_well(name) or numbered else texts.index(yes)
     said = _meanings(texts, name)
     if said.count("ill") == 1:
         return said.index("ill")

@@ -37,7 +37,7 @@ _ENTRY = words(
     "year yr date calendar era period wave entry entered enrolment enrollment enrolled accrual inclusion "
     "included recruitment recruited randomised randomized registration"
 )
-_CALENDAR = (1900, 2100)
+_CALENDAR, _SHORT_YEARS = (1900, 2100), (50, 99)
 # Words that many columns share, so that sharing them with the target means nothing.
 _COMMON = words(
     "level score value total type index count number rate time status with from mean left right disease "
@@ -46,14 +46,14 @@ _COMMON = words(
 
 _CODES = words(
     "race ethnicity ethnic ethnicgroup site center centre hospital ward country region province city "
-    "bloodgroup celltype histology department clinic nationality inst institution"
+    "bloodgroup celltype histology department clinic nationality inst institution district provider"
 )
 _ORDERED = words("stage grade class nyha level degree ecog asa severity tumor tumour figo tgrade")
 _LABS = words(
     "glucose insulin bp sbp dbp sysbp diabp pressure bmi mass chol cholesterol totchol hdl ldl triceps skin "
     "skinthickness bloodpressure weight height wt ht albumin hemoglobin haemoglobin hgb platelet platelets "
     "sodium potassium heartrate heartrte pulse temperature temp age waist wbc ast alt triglycerides trig "
-    "creatinine calcium hematocrit saturation spo2"
+    "creatinine calcium hematocrit saturation spo2 wtkilo hrt"
 )
 
 
@@ -99,19 +99,26 @@ def says_rank(name: str) -> bool:
 
 
 def says_date(name: str) -> bool:
-    return bool(_DATE & set(tokens(name)))
+    """Date, visit_date and sdate; no candidate."""
+    parts = tokens(name)
+    return bool(_DATE & set(parts)) or any(w.endswith("date") and len(w) == len("sdate") for w in parts)
 
 
 def says_year(name: str) -> bool:
     """Whether a name is that of a year, other than that of birth: ``year``, ``dxyr``, ``sample.yr``."""
     parts = tokens(name)
-    if _BORN & set(parts):
+    if _BORN & set(parts) or any(word.startswith("age") for word in parts):
         return False
-    return any(word in _YEAR or word.endswith(("yr", "year")) for word in parts)
+    return any(
+        word in _YEAR or word.endswith(("yr", "year")) or word.startswith(("yron", "yrof", "year"))
+        for word in parts
+    )
 
 
-def are_years(low: float, high: float) -> bool:
-    """Whether numbers within these can be those of years."""
+def are_years(low: float, high: float, *, named: bool = False) -> bool:
+    """Whether numbers within these can be those of years; of what is ``named`` a year, 85 to 93 too."""
+    if named and _SHORT_YEARS[0] <= low and high <= _SHORT_YEARS[1]:
+        return True
     return _CALENDAR[0] <= low and high <= _CALENDAR[1]
 
 

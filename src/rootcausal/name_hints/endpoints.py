@@ -163,8 +163,12 @@ def belong_together(time: str, event: str) -> bool:
 
 
 def says_whether(time: str, name: str) -> bool:
-    """Whether a column says what ended a time: agvhd of time.to.agvhd, da of ta, dnr of dnrday."""
+    """Whether a column says what ended a time: agvhd of time.to.agvhd, da of ta, dnr of dnrday, ae.s."""
     short, other = time.strip().casefold(), name.strip().casefold()
+    if re.fullmatch(
+        re.escape(short) + r"([._ -](s|d|e|ind|delta|status|stat|event)|[._ -]?cens(ored)?)", other
+    ):
+        return True
     stem = re.sub(r"[._ -]?(time|days?|dates?)$", "", short)
     glued = other in (stem, f"d{short[1:]}" if short[:1] == "t" else stem) and bool(stem) and other != short
     return belong_together(time, name) or glued

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..method.table import F64
+from ..inputs.kinds import MOST_LEVELS
+from ..method.table import F64, LARGEST
 from ..name_hints.columns import says_id, says_site
 from ..name_hints.exogenous import says_treatment
 from ..screening.duplicates import (
@@ -19,6 +20,8 @@ from ..screening.duplicates import (
     decides,
     is_copy,
     is_rounded_copy,
+    made_of_two,
+    outcome_again,
     renames,
     unit,
 )
@@ -33,6 +36,8 @@ PROJECTIONS_DIFFER = 1e-7
 ROWS_TO_SUSPECT = 2000
 # Up to so many columns every pair is compared; more would take a large matrix.
 COLUMNS_IN_PAIRS = 400
+# And every three of so many.
+COLUMNS_IN_TRIPLES = 60
 # And fewer rows of a column with holes.
 ROWS_TO_RECODE = 20
 # Rows that agree by chance: so many at most are expected where copies of rows are worth a word.
@@ -43,15 +48,15 @@ def find_copies(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np.
     """Columns that say what an earlier one says; numbers are suspected by the rows ``sample``."""
     asked = [cells for cells in columns if kinds[cells.name] in FITTED]
     levels = [cells for cells in asked if kinds[cells.name] != "number"]
-    original = {**_same_numbers(asked, sample), **_recoded(levels)}
+    original = {**_on_another_scale(asked), **_same_numbers(asked, sample), **_recoded(levels)}
     rest = [c for c in asked if c.name not in original and kinds[c.name] != "nominal"]
     original |= _same_once_filled(rest)
     found = {cells.name: original[cells.name] for cells in asked if cells.name in original}
     return about(
         "copy",
         [*found],
-        "{n:# column} {names:is a copy|are copies} of another, in another unit or coding perhaps: {shown}. "
-        "No method can tell their shocks apart.",
+        "{n:# column} {names:is a copy|are copies} of another, in another unit, scale or coding perhaps: "
+        "{shown}. No method can tell their shocks apart.",
         n=len(found),
         shown=listed([f"{quoted(name)} of {quoted(of)}" for name, of in found.items()]),
     )
@@ -128,6 +133,38 @@ def find_coarser(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np
     )
 
 
+def find_computed(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np.ndarray) -> list[Finding]:
+    """Numbers that were computed from two others: a sum, or as a body mass index a product or ratio."""
+    some = [
+        c
+        for c in columns
+        if kinds[c.name] == "number" and c.numbers is not None and c.n_different > MOST_LEVELS
+    ]
+    if not 3 <= len(some) <= COLUMNS_IN_TRIPLES:
+        return []
+    sample = sample[:: -(-max(sample.size, 1) // ROWS_TO_SUSPECT)]
+    values = np.stack([c.numbers[sample] for c in some if c.numbers is not None], axis=1)
+    values[np.abs(values) > LARGEST] = np.nan
+    found: dict[frozenset[int], int] = {}  # of the same three the first way found
+    for table in (values, np.log(np.where(values > 0, values, np.nan))):
+        there = np.flatnonzero(np.isfinite(table).sum(axis=0) >= ROWS_TO_RECODE)
+        for triple in made_of_two(table[:, there]) if there.size > 2 else ():
+            places = there[list(triple)].tolist()
+            found.setdefault(frozenset(places), places[0])
+    made: dict[str, list[str]] = {}
+    for three, of in found.items():
+        made.setdefault(some[of].name, [some[place].name for place in sorted(three - {of})])
+    return about(
+        "computed",
+        [*made],
+        "{n:# column} {names:was|were} computed from two others, or they from it: {shown}. No method can "
+        "tell the shocks of all three apart, and checks would suspect something hidden: leave one out.",
+        in_line=False,
+        n=len(made),
+        shown=listed([f"{quoted(n)} from {quoted(a)} and {quoted(b)}" for n, (a, b) in made.items()]),
+    )
+
+
 def _same_numbers(columns: Sequence[Counted], sample: np.ndarray) -> dict[str, str]:
     """Which columns of numbers are linear images of earlier ones, with the same holes."""
     some = [cells for cells in columns if cells.numbers is not None and cells.n_observed > 2]
@@ -142,6 +179,21 @@ def _same_numbers(columns: Sequence[Counted], sample: np.ndarray) -> dict[str, s
     for first, second in sorted(_pairs(z)):
         if some[second].name not in found and _alike(some[first], some[second]):
             found[some[second].name] = found.get(some[first].name, some[first].name)
+    return found
+
+
+def _on_another_scale(columns: Sequence[Counted]) -> dict[str, str]:
+    """Which columns of numbers are in the order of earlier ones, as a logarithm is."""
+    some = [c for c in columns if c.numbers is not None and c.n_different > MOST_LEVELS]
+    found: dict[str, str] = {}
+    for place, cells in enumerate(some if len(some) <= COLUMNS_IN_PAIRS else ()):
+        later = [
+            c for c in some[place + 1 :] if c.name not in found and np.array_equal(c.missing, cells.missing)
+        ]
+        assert cells.numbers is not None
+        values = [c.numbers[~c.missing] for c in later if c.numbers is not None]
+        again = outcome_again(cells.numbers[~cells.missing], values, linear=False)
+        found |= {later[one].name: found.get(cells.name, cells.name) for one in again}
     return found
 
 

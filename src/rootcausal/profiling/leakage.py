@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ from ..name_hints.endpoints import (
 )
 from ..name_hints.visits import measured_later
 from ..screening.auc import auc_of
-from ..screening.duplicates import is_cut, outcome_again, unit
+from ..screening.duplicates import ROWS_A_LEVEL, is_cut, outcome_again, unit
 from ..screening.leakage import (
     FEWEST_OF_A_CLASS,
     LIMITS,
@@ -44,6 +44,10 @@ from .missing_codes import not_known
 ROWS_TO_CORRELATE = 20
 # Ranks of more rows would not say more.
 ROWS_RANKED = 2000
+# A level that follows from a number may be known where that is not, but hardly ever.
+MOST_NOT_KNOWN = 0.05
+# Of a measurement: as it is, below what can be seen, or above.
+MOST_STATES = 3
 TIME_OF_DAY = re.compile(r"\d{1,2}[:.h]\d\d(:\d\d(\.\d+)?)?( ?[AaPp]\.?[Mm]\.?)?")
 WHY_NOT_LATER = (
     " Who had the event early, or was lost, has none of it; if patients are followed from a later visit, "
@@ -104,6 +108,7 @@ def find_after(
     names = [cells.name for cells in asked]
     beside = ends_beside([*names, target])
     diagnoses = [name for name in names if says_diagnosis(name) and name not in beside]
+    beside |= {c.name for c in asked if c.n_different <= MOST_STATES and says_whether(target, c.name)}
     ends = [c.name for c in asked if c.name in beside or (_is_after(c) and c.name not in diagnoses)]
     before = _before_follow_up([c for c in asked if c.name in ends and c.name not in beside], asked, time)
     ends = [name for name in ends if name not in before]
@@ -226,9 +231,39 @@ def _with_follow_up(
         its_time = None if cells.n_different > MOST_LEVELS or cells.name in after else next(of_times, None)
         if its_time is not None:
             found[cells.name] = f"says whether {quoted(its_time)} ended with an event"
+    found |= _made_of([c for c in columns if c.name in (*after, *found)], columns, {*after, *found})
     accrued = _accrued({n: v for n, v in numbers.items() if n not in (*after, *found)}, times, sample)
     text = "{columns} {names:goes|go} with what may come after the outcome, so {names:it|they} may too."
     return [*about("goes with follow-up", found, text, "--after"), *accrued]
+
+
+def _made_of(late: Sequence[Counted], columns: Sequence[Counted], said: Set[str]) -> dict[str, str]:
+    """Columns known in just the rows in which a ``late`` one is known, or that are one cut into levels."""
+    known = {
+        np.packbits(c.missing).tobytes(): c.name
+        for c in late
+        if min(c.n_missing, c.n_observed) >= ROWS_A_LEVEL
+    }
+    numbers = {c.name: c.numbers for c in late if c.numbers is not None and c.n_different > 2}
+    found: dict[str, str] = {}
+    for cells in columns:
+        if cells.name in said:
+            continue
+        beside = known.get(np.packbits(cells.missing).tobytes())
+        cut = next((name for name, values in numbers.items() if _is_cut_where_known(cells, values)), None)
+        if cut is not None:
+            found[cells.name] = f"follows from {quoted(cut)}"
+        elif beside is not None:
+            found[cells.name] = f"known only where {quoted(beside)} is"
+    return found
+
+
+def _is_cut_where_known(cells: Counted, values: np.ndarray) -> bool:
+    if cells.codes is None:
+        return False
+    known = ~np.isnan(values)
+    nearly_all = (cells.codes[~known] >= 0).sum() <= MOST_NOT_KNOWN * cells.n_observed
+    return bool(nearly_all) and is_cut(cells.codes[known], values[known])
 
 
 def _accrued(numbers: dict[str, np.ndarray], times: dict[str, np.ndarray], sample: Index) -> list[Finding]:
@@ -261,7 +296,7 @@ def _years(columns: Sequence[Counted], timed: bool) -> list[Finding]:
         if cells.whole
         and says_year(cells.name)
         and cells.n_different > 1
-        and are_years(cells.different[0], cells.different[-1])
+        and are_years(cells.different[0], cells.different[-1], named=True)
     ]
     text = "{columns} {names:is a calendar year|are calendar years}: "
     if timed:

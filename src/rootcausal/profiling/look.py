@@ -14,7 +14,7 @@ from ..method.table import Index
 from ..wording import listed, plural
 from .column_types import FITTED, ColumnFacts, Shape, days_since, facts_of, shape_of
 from .counts import Counted, counted_of
-from .duplicates import find_coarser, find_copies, find_recorded, find_repeated_rows
+from .duplicates import find_coarser, find_computed, find_copies, find_recorded, find_repeated_rows
 from .findings import Finding
 from .follow_up import (
     as_event,
@@ -39,7 +39,7 @@ from .leakage import (
     find_parts,
     find_telling_absence,
 )
-from .missing_codes import find_codes, find_unmeasured, find_zeros
+from .missing_codes import find_codes, find_survey_weights, find_unmeasured, find_zeros
 from .single_columns import (
     find_dates,
     find_empty,
@@ -298,15 +298,17 @@ def _of_the_rest(
         return _kept(variables, [*before, *found])
 
     found += find_mostly_missing(left(), kinds)
+    found += find_survey_weights(left(), kinds)
     found += find_copies(left(), kinds, rows)
     found += find_coarser(left(), kinds, rows)
+    found += find_computed(left(), kinds, rows)
     found += find_recorded(variables, kinds, _left_out([*before, *found]))
     out = _left_out([*before, *found])
     found += find_codes(columns, kinds, out, told)
     found += find_zeros(columns, kinds, out, told)
     found += find_implausible(left())
-    found += find_kinds([cells for cells in left() if cells.name not in said], kinds)
     found += find_sites([cells for cells in left() if cells.name not in said], kinds)
+    found += find_kinds([cells for cells in left() if cells.name not in said], kinds)
     return [*found, *find_unmeasured(left(), kinds)]
 
 

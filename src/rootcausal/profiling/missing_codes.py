@@ -12,6 +12,7 @@ import numpy as np
 from ..files.cells import may_be_a_level, says_missing
 from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS
 from ..name_hints.columns import says_lab, says_year
+from ..name_hints.words import tokens
 from ..wording import plural, quoted
 from .column_types import FITTED, Shape
 from .counts import Counted, as_text
@@ -39,6 +40,8 @@ STEPS_FROM_ZERO = 5
 # Where more cells than this are 0, it is an amount that many do not have, such as a dose, unless its name is
 # that of something that nobody has none of.
 MOST_ZEROS = 0.05
+# Of bodies, from those of children on, the heaviest is no more than this many times the median.
+MOST_TIMES_THE_MEDIAN = 20
 
 
 def find_codes(
@@ -52,6 +55,7 @@ def find_codes(
     kept = [cells for cells in columns if cells.name not in out]
     asked = [cells for cells in kept if kinds[cells.name] in FITTED and cells.name not in outcome]
     shared = _shared_codes(asked)
+    together = _codes_in_the_same_rows(asked)
     places: dict[str, dict[str, int]] = {}
     doubted: dict[str, dict[str, int]] = {}
     alone: dict[str, str] = {}
@@ -69,6 +73,7 @@ def find_codes(
             one_of.setdefault(text, {})[cells.name] = count
     return [
         *(one for code, counts in places.items() for one in _finding(code, counts, kept)),
+        *(one for code, counts in together for one in _in_the_same_rows(code, counts)),
         *(one for text, counts in doubted.items() for one in _level_or_code(text, counts)),
         *_nothing_else(alone),
     ]
@@ -160,6 +165,31 @@ def number_codes(cells: Counted, shared: Collection[float] = ()) -> list[tuple[f
     return [(float(v), int(c)) for v, c in zip(values, counts, strict=True) if float(v) in found]
 
 
+def _codes_in_the_same_rows(columns: Sequence[Counted]) -> list[tuple[str, dict[str, int]]]:
+    """Levels at an end that several columns have in exactly the same rows, and differ elsewhere."""
+    rows_of: dict[tuple[float, bytes], list[Counted]] = {}
+    for cells in columns:
+        if cells.numbers is None or not 2 < cells.n_different <= MOST_ORDINAL_NUMBERS + 2 or not cells.whole:
+            continue
+        for value in {float(cells.different[0]), float(cells.different[-1])}:
+            there = cells.numbers == value
+            if int(there.sum()) >= LEAST_REPEATS:
+                rows_of.setdefault((value, np.packbits(there).tobytes()), []).append(cells)
+    found = []
+    for (value, _), some in rows_of.items():
+        if len(some) >= SHARED_BY and len({c.numbers.tobytes() for c in some if c.numbers is not None}) > 1:
+            rows = int(np.count_nonzero(some[0].numbers == value))
+            found.append((as_text(value), {cells.name: rows for cells in some}))
+    return found
+
+
+def _in_the_same_rows(code: str, counts: dict[str, int]) -> list[Finding]:
+    what = (
+        ", all of them in the same rows: a code for missing, as for a part of a form that nobody filled in?"
+    )
+    return _about_codes("code for missing", code, counts, what, True)
+
+
 def _shared_codes(columns: Sequence[Counted]) -> set[float]:
     """Values that lie far from all else, the same in several columns."""
     at: Counter[float] = Counter()
@@ -231,13 +261,31 @@ def zeros(cells: Counted) -> int:
         return 0
     count = int(cells.counts[0])
     values = np.array(cells.different[1:])
-    known_lab = says_lab(cells.name)
+    positive = cells.numbers[cells.numbers > 0]
+    known_lab = says_lab(cells.name) and not weighs_a_survey(cells)
     if count < LEAST_REPEATS or (count > MOST_ZEROS * cells.n_observed and not known_lab):
         return 0
     step = float(np.diff(values).min())
-    positive = cells.numbers[cells.numbers > 0]
     far = values[0] > STEPS_FROM_ZERO * step
     return count if far and (known_lab or values[0] >= SHARE_OF_MEDIAN * np.median(positive)) else 0
+
+
+def weighs_a_survey(cells: Counted) -> bool:
+    """Whether weights spread as no bodies do: how many people each row of a survey stands for."""
+    if cells.numbers is None or not {"weight", "weights", "wt", "wgt"} & set(tokens(cells.name)):
+        return False
+    positive = cells.numbers[cells.numbers > 0]
+    return bool(positive.size and positive.max() > MOST_TIMES_THE_MEDIAN * np.median(positive))
+
+
+def find_survey_weights(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
+    """Columns that say how many people a row stands for, and nothing about the patient."""
+    return about(
+        "sampling weight",
+        [cells.name for cells in columns if kinds[cells.name] in FITTED and weighs_a_survey(cells)],
+        "{columns} {names:spreads|spread} as no body weight does: how many people each row of a survey "
+        "stands for (sampling weight)? That is no property of a patient.",
+    )
 
 
 def missing_words(cells: Counted) -> list[tuple[str, int]]:

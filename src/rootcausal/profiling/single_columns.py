@@ -51,6 +51,8 @@ _BESIDE = words(
 )
 # Where more are outside, the column is in another unit, such as an age in days.
 _MOST_OUTSIDE = 0.05
+# With fewer, what a site adds to the risk is mostly chance.
+PATIENTS_A_SITE = 15
 
 
 def find_ids(
@@ -169,14 +171,26 @@ def find_sites(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Find
     )
     if len(names) == len(fitted):
         return []
-    return about(
-        "site",
-        names,
+    seen = (
         "{columns} {names:says|say} where patients were seen: what differs between sites, such as whom they "
-        "see and how they measure, is no shock of a patient. As {names:a covariate, it is|covariates, they "
-        "are} in the risk, and never a root cause.",
-        "--covariate",
     )
+    seen += "see and how they measure, is no shock of a patient. "
+    small = [c.name for c in fitted if c.name in names and c.n_observed < PATIENTS_A_SITE * c.n_different]
+    return [
+        *about(
+            "site",
+            [name for name in names if name not in small],
+            seen + "As {names:a covariate, it is|covariates, they are} in the risk, and never a root cause.",
+            "--covariate",
+        ),
+        *about(
+            "small sites",
+            small,
+            seen + "With so few patients at each, risks of new ones would be the worse for "
+            "{names:it|them}: leave {names:it|them} out, or put small sites together in the file and take "
+            "{names:it|them} for {names:a covariate|covariates}.",
+        ),
+    ]
 
 
 def _is_count(cells: Counted) -> bool:
@@ -338,8 +352,9 @@ def find_implausible(columns: Sequence[Counted]) -> list[Finding]:
     return about(
         "implausible",
         found,
-        "{columns} {names:holds|hold} values that no patient can have in the usual unit: correct them in the "
-        "file, or take them out. A single one can bend what is learned.",
+        "{columns} {names:holds|hold} values that no patient can have in the usual unit. If another unit was "
+        "meant, as months of age, all is well; else correct them in the file, since a single one can bend "
+        "what is learned.",
         option="",
         in_line=False,
     )

@@ -14,6 +14,9 @@ COPY = 1e-10
 # Correlation, also of ranks, from which on that is so up to rounding: of days and months, no less; of two
 # measurements, never as much.
 ROUNDED = 0.9999
+# Of the variance of a column, what two others explain of it where it was computed from them and rounded; and
+# where to look closer, and two are as good as the same.
+MADE, NEARLY = 0.9995, 0.99
 # Fewer rows are a toy, such as those of scikit-learn's checks, whose y is a column: a fit warns of it.
 FEWEST_ROWS = 12
 # Of two values only, a column may well say which.
@@ -26,6 +29,55 @@ FIRST_LOOK, ROWS_TO_ACQUIT = 64, 40
 
 def is_copy(correlation: float) -> bool:
     return 1.0 - abs(correlation) < COPY
+
+
+def made_of_two(columns: F64) -> list[tuple[int, int, int]]:
+    """Triples of columns (n, p), NaN where missing, of which the first is a sum of the two others.
+
+    Up to weights, a constant and rounding; of logarithms it is their product or ratio. Not where two of the
+    three are the same anyway. Each column is the first of one triple at the most.
+    """
+    r = np.nan_to_num(_pairwise_correlations(columns))
+    np.fill_diagonal(r, 0.0)
+    between = 1.0 - r**2
+    found = []
+    for j in range(r.shape[1]):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = (r[j][:, None] ** 2 + r[j][None] ** 2 - 2.0 * np.outer(r[j], r[j]) * r) / between
+        alike = np.abs(r[j]) > NEARLY
+        share[(np.abs(r) > NEARLY) | alike[:, None] | alike[None]] = 0.0
+        np.fill_diagonal(share, 0.0)
+        share[j] = share[:, j] = 0.0
+        a, b = divmod(int(np.argmax(share)), len(share))
+        if share[a, b] > NEARLY and _explained(columns[:, [j, a, b]]) > MADE:
+            found.append((j, min(a, b), max(a, b)))
+    return found
+
+
+def _pairwise_correlations(columns: F64) -> F64:
+    """(p, p), each of the rows that have both, if they are some."""
+    there = ~np.isnan(columns)
+    filled = np.where(there, columns - np.nanmean(columns, axis=0), 0.0)
+    known = there.astype(np.float64)
+    n = np.maximum(known.T @ known, 1.0)
+    of_first = filled.T @ known / n
+    covariance = filled.T @ filled / n - of_first * of_first.T
+    square = (filled**2).T @ known / n - of_first**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r: F64 = covariance / np.sqrt(square * square.T)
+    r[n < ROWS_TO_ACQUIT] = 0.0
+    return np.clip(np.nan_to_num(r), -1.0, 1.0)
+
+
+def _explained(columns: F64) -> float:
+    """The share of the variance of the first column (n, 3) that the others explain, where all are known."""
+    known = columns[~np.isnan(columns).any(axis=1)]
+    if len(known) < ROWS_TO_ACQUIT:
+        return 0.0
+    y, *others = (unit(column) for column in known.T)
+    A = np.stack(others, axis=1)
+    left = y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
+    return 1.0 - float(left @ left) / max(float(y @ y), np.finfo(float).tiny)
 
 
 def is_rounded_copy(correlation: float) -> bool:
