@@ -109,3 +109,60 @@ def test_shap_explanation_keeps_the_values(model, frame) -> None:
     np.testing.assert_array_equal(bridged.values, explanation.values)
     np.testing.assert_array_equal(bridged.base_values, np.full(258, explanation.base_value))
     assert list(bridged.feature_names) == list(explanation.feature_names)
+
+
+def shown_cohort() -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.gamma(2.0, size=(120, 3)), columns=["<b>bili</b>", "copper", "age"])
+    return X, (X["<b>bili</b>"] + rng.logistic(size=120) > 3).to_numpy().astype(int)
+
+
+def test_an_explanation_shows_itself_in_short() -> None:
+    X, y = shown_cohort()
+    model = RCI().fit(X, y)
+    found = model.explain(X, ids=[f"p{row}<script>" for row in range(120)])
+    text, page = repr(found), found._repr_html_()
+    assert text.splitlines()[0].startswith("Explanation of 120 patients, 3 variables") and "array" not in text
+    assert f"{found.probability[0]:.0%}" in text and "and 115 more patients" in text
+    for causes in found.root_causes()[:5]:
+        assert all(f"{one.shapley:+.2f}" in text for one in causes)
+    assert "<script>" not in page and "<b>bili" not in page and "&lt;b&gt;bili" in page
+    assert repr(model.diagnose(X, y)) == model.diagnose(X, y).to_text()
+    assert model.diagnose(X, y)._repr_html_().startswith("<pre>overall: ")
+
+
+def test_an_explanation_is_cut_by_patients_and_variables() -> None:
+    X, y = shown_cohort()
+    model = RCI().fit(X, y)
+    ids = [f"p{row // 2}" for row in range(120)]
+    found = model.explain(X, ids=ids)
+    assert len(found) == 120
+    chosen = {
+        "one": (found[-1], [119]),
+        "slice": (found[3:6], [3, 4, 5]),
+        "places": (found[[7, 2]], [7, 2]),
+        "mask": (found[y == 1], np.flatnonzero(y).tolist()),
+        "id": (found["p4"], [8, 9]),
+        "ids": (found.of_ids(["p9", "p0"]), [18, 19, 0, 1]),
+    }
+    for some, rows in chosen.values():
+        again = model.explain(X.iloc[rows], ids=[ids[row] for row in rows])
+        assert some.ids == again.ids
+        np.testing.assert_allclose(some.values, again.values, atol=1e-12)
+        assert some.root_causes() == again.root_causes()
+        assert some.to_frame().equals(again.to_frame())
+    np.testing.assert_array_equal(found[:, "copper"], found.values[:, 1])
+    np.testing.assert_array_equal(found[[5, 1], 2], found.values[[5, 1], 2])
+    assert len(list(found)) == 120
+    with pytest.raises(IndexError, match="120"):
+        found[120]
+    with pytest.raises(InputError, match="no patient has the id 'p99'"):
+        found["p99"]
+    with pytest.raises(InputError, match="no variable 'iron'"):
+        found[:, "iron"]
+
+
+def test_rooms_are_attributes() -> None:
+    import rootcausal
+
+    assert rootcausal.plots.forest and rootcausal.data.simulate and {"plots", "data"} <= {*dir(rootcausal)}

@@ -41,11 +41,17 @@ _HOMES = {
 }
 
 
+# Rooms that are of use by themselves, as attributes too.
+_ROOMS = ("comparators", "data", "metrics", "plots")
+
+
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    if name in _ROOMS:
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_ROOMS})

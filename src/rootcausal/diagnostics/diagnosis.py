@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
+from html import escape
 from typing import Any, Literal
 
 from ..wording import listed, one_line
@@ -109,7 +110,7 @@ def _finite(number: float | None) -> float | None:
     return None if number is None or not math.isfinite(number) else float(number)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """All checks of a model on a cohort.
 
@@ -158,6 +159,12 @@ class Diagnosis:
             "not_made": self.not_made,
             "provenance": self.provenance,
         }
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.to_text())}</pre>"
 
     def to_text(self) -> str:
         """Lines for a terminal: what they come to, then what was found, the worst first.

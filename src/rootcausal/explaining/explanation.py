@@ -18,7 +18,7 @@ from ..inputs.matrices import Matrix
 from ..method.confounded_sets import Sets
 from ..method.model import CausalModel
 from ..method.reference_ranges import Usual
-from ..method.table import F64
+from ..method.table import F64, Index
 from ..resampling.intervals import (
     ranks,
     spread_of_adjustment,
@@ -37,12 +37,13 @@ from .reported_values import (
     open_of,
     spread_with_sets,
 )
+from .shown import Shown, rows_of, rows_of_ids
 from .what_if import WhatIf, question, refuse_covariate, refuse_others, what_if
 
 __all__ = ["Explanation", "RootCause"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """Shapley values of patients, with what is needed to read them.
 
@@ -200,10 +201,38 @@ class Explanation:
 
     def of_scored(self) -> Explanation:
         """The same of the patients who are ``scored``."""
-        if self.scored.all():
-            return self
-        rows = np.flatnonzero(self.scored)
+        return self if self.scored.all() else self._of_rows(np.flatnonzero(self.scored))
 
+    def of_ids(self, ids: Sequence[Any]) -> Explanation:
+        """The same of the patients with these ids, in this order."""
+        return self._of_rows(rows_of_ids(self, ids))
+
+    def __len__(self) -> int:
+        """How many patients there are."""
+        return len(self.ids)
+
+    def __getitem__(self, key: Any) -> Any:
+        """The same of some patients, or their values of one variable.
+
+        ``explanation[0]`` is the first patient, ``explanation[2:5]``, ``explanation[mask]`` and
+        ``explanation[[7, 3]]`` are several, ``explanation["p17"]`` those with an id that is a text (of other
+        ids ask :meth:`of_ids`). With a variable, ``explanation[:, "bili"]``, it is what its shocks add (m,).
+        """
+        if isinstance(key, tuple):
+            if len(key) != 2:
+                raise InputError("ask for patients, or for patients and one variable: explanation[:, 'bili']")
+            values: F64 = self.values[:, self._place(key[1])][rows_of(self, key[0])]
+            return values
+        return self._of_rows(rows_of(self, key))
+
+    def __repr__(self) -> str:
+        """The first patients and their root causes."""
+        return Shown.of(self).text()
+
+    def _repr_html_(self) -> str:
+        return Shown.of(self).html()
+
+    def _of_rows(self, rows: Index) -> Explanation:
         of_patients = ("values", "errors", "data", "scored", "imputed", "beyond", "covariate_effect")
         unsure = (
             "lower",
