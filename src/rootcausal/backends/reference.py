@@ -12,15 +12,21 @@ from ..method.loops import PLAIN
 from ..method.moments import regressed_correlations, residual_scale
 from ..method.ordering.entropy import block_penalties
 from ..method.table import (
+    CASE,
+    COUNT,
     EVENT,
+    EXPOSURE,
     F64,
     FIRST,
     INTERVAL,
+    LARGEST_EXACT_SET,
     LARGEST_LOG_HAZARD,
     LARGEST_PREDICTOR,
     OVER,
     PART,
     SCORE,
+    SET,
+    STAGE,
     ColumnMoments,
     Index,
     KnownEntropies,
@@ -186,6 +192,56 @@ class ReferenceTable:
             np.block([[(Z.T * total) @ Z, with_baseline], [with_baseline.T, np.diag(expected.sum(axis=0))]]),
         )
 
+    def stage_sums(self, cols: Index, beta: F64) -> LossSums:
+        assert self._y is not None
+        Z, k = self._Z[:, cols], len(cols)
+        thresholds = beta[k:]
+        if not (np.diff(thresholds) > 0.0).all():
+            return LossSums(-np.inf, np.zeros(beta.size), np.zeros((beta.size, beta.size)))
+        stage, eta = self._y[:, STAGE].astype(np.intp), Z @ beta[:k]
+        logit = CumulativeLogit(
+            np.append(thresholds, np.inf)[stage], np.append(-np.inf, thresholds)[stage], eta
+        )
+        at_above, at_below = expit(logit.upper - eta), expit(logit.lower - eta)
+        apart = logit.upper - logit.lower
+        gap = np.exp(-apart) / (1.0 - np.exp(-apart))
+        # (n, b): whether a threshold is the one above a row's stage, and the one below it.
+        above, below = (1.0 * (np.arange(thresholds.size) == stage[:, None] - part) for part in (0, 1))
+        dense_above, dense_below = at_above * (1.0 - at_above), at_below * (1.0 - at_below)
+        s, v = logit.derivatives()
+        own = (above.T * (dense_above + gap + gap**2)) @ above
+        own += (below.T * (dense_below + gap + gap**2)) @ below
+        both = (above.T * (gap + gap**2)) @ below
+        cross = -Z.T @ (above * dense_above[:, None] + below * dense_below[:, None])
+        return LossSums(
+            float((logit.loglik() + np.log1p(-np.exp(-apart))).sum()),
+            np.append(Z.T @ s, (1.0 - at_above + gap) @ above - (at_below + gap) @ below),
+            np.block([[(Z.T * v) @ Z, cross], [cross.T, own - both - both.T]]),
+        )
+
+    def count_sums(self, cols: Index, beta: F64, dispersion: float) -> LossSums:
+        assert self._y is not None
+        design = np.column_stack([self._Z[:, cols], np.ones(self.shape[0])])
+        count, eta = self._y[:, COUNT], np.minimum(design @ beta, LARGEST_LOG_HAZARD)
+        expected = self._y[:, EXPOSURE] * np.exp(eta)
+        wider = 1.0 + dispersion * expected
+        loss = np.log(wider) * (count + 1.0 / dispersion) if dispersion else expected
+        weight = expected * (1.0 + dispersion * count) / wider**2
+        return LossSums(
+            float((count * eta - loss).sum()),
+            design.T @ ((count - expected) / wider),
+            (design.T * weight) @ design,
+        )
+
+    def set_sums(self, cols: Index, beta: F64) -> LossSums:
+        assert self._y is not None
+        Z, k = self._Z[:, cols], len(cols)
+        total = LossSums(0.0, np.zeros(k), np.zeros((k, k)))
+        for member in np.unique(self._y[:, SET]):
+            rows = self._y[:, SET] == member
+            total = total + set_loss(Z[rows], self._y[rows, CASE] > 0.0, beta)
+        return total
+
     def level_counts(self, cols: Index, edges: F64) -> F64:
         levels = np.arange(edges.shape[1] + 1)
         codes = [_codes(self._Z[:, c], between) for c, between in zip(cols, edges, strict=True)]
@@ -249,6 +305,41 @@ class CumulativeLogit:
     def shifted(self, step: F64) -> CumulativeLogit:
         predictor = np.clip(self.predictor + step, -LARGEST_PREDICTOR, LARGEST_PREDICTOR)
         return replace(self, predictor=predictor)
+
+
+def set_loss(Z: F64, case: np.ndarray, beta: F64) -> LossSums:
+    """The conditional log-likelihood of the cases of one matched set."""
+    eta = Z @ beta
+    n, m = case.size, int(case.sum())
+    weight = np.exp(eta - eta.max())
+    if n > LARGEST_EXACT_SET and 1 < m < n - 1:
+        drawn, pairs, log_total = np.zeros(n), np.zeros((n, n)), m * float(eta.max())
+        for gone in range(m):
+            chance = weight * np.where(case, 1.0 - gone / m, 1.0)
+            log_total += float(np.log(chance.sum()))
+            chance = chance / chance.sum()
+            drawn += chance
+            pairs += np.diag(chance) - np.outer(chance, chance)
+    else:
+        total = _symmetric(weight, m)
+        log_total = m * float(eta.max()) + float(np.log(total))
+        drawn = np.array([weight[i] * _symmetric(np.delete(weight, i), m - 1) for i in range(n)]) / total
+        pairs = np.diag(drawn) - np.outer(drawn, drawn)
+        for i in range(n):
+            for j in set(range(n)) - {i}:
+                both = weight[i] * weight[j] * _symmetric(np.delete(weight, [i, j]), m - 2)
+                pairs[i, j] += both / total
+    return LossSums(float(eta[case].sum()) - log_total, Z.T @ (case - drawn), Z.T @ pairs @ Z)
+
+
+def _symmetric(weight: F64, m: int) -> float:
+    """The elementary symmetric polynomial: Σ over subsets of m of the product of their weights."""
+    if not 0 <= m <= weight.size:
+        return 0.0
+    terms = np.ones(1)
+    for one in weight:
+        terms = np.convolve(terms, [1.0, one])
+    return float(terms[m])
 
 
 def _codes(z: F64, edges: F64) -> Index:

@@ -88,7 +88,7 @@ def _cross_validated(model: "Estimator") -> str:
     from ..outcomes import OUTCOMES
 
     said = []
-    for name, words in OUTCOMES[model.outcome].said_of.items():
+    for name, words in OUTCOMES[model._model.attribution.outcome].said_of.items():
         if name in figures:
             chance = [figures[beside]] if (beside := f"{name}_without_variables") in figures else []
             said.append(words.format(max(figures[name], 0.0), *chance))

@@ -31,6 +31,7 @@ from ..method.model import CausalModel
 from ..method.pipeline import Settings
 from ..method.quantiles import CohortQuantiles, quantiles_of
 from ..method.reference_ranges import Usual
+from ..method.set_effects import SetEffects
 from ..method.table import F64, Index
 from ..outcomes import OUTCOMES
 from ..wording import listed, one_line, plain, quoted
@@ -62,7 +63,7 @@ class Estimator(TransformerMixin, BaseEstimator):
     See :class:`rootcausal.RCI`, :class:`rootcausal.RCISurvival` and :class:`rootcausal.RCIRegressor`.
     """
 
-    outcome: ClassVar[str]  # the name of the one that it is for
+    outcomes: ClassVar[tuple[str, ...]]  # the names of those that it is for
 
     alpha: float | None
     variant: str
@@ -80,6 +81,12 @@ class Estimator(TransformerMixin, BaseEstimator):
     _cohort: TrainingRows | None = None
     _set_quantiles: F64 | None = None
     _usual: Usual | None = None
+    _shared: SetEffects | None = None
+
+    @property
+    def _asked_for(self) -> tuple[str, ...]:
+        """The outcomes that its parameters allow."""
+        return self.outcomes
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters, as in scikit-learn; ``deep`` makes no difference."""
@@ -146,7 +153,8 @@ class Estimator(TransformerMixin, BaseEstimator):
             if learned.imputation is not None:
                 whole = learned.completion.draw(values, settings.imputation_seed, cohort.layout)
         self.provenance_ = how_it_was_made(learned, cohort, parameters)
-        self._keep_quantiles(None if cohort.rows is None else CohortQuantiles.of(whole, self._model))
+        self._shared = cohort.shared
+        self._keep_quantiles(None if cohort.rows is None else self._quantiles_of(whole, cohort))
         if chosen.said is not None:
             self.provenance_["mechanism"] = chosen.said
         if merge:
@@ -156,6 +164,13 @@ class Estimator(TransformerMixin, BaseEstimator):
             said += warn_of_sets(found, cohort)
         self._keep(Found(fit=tuple(said)))
         return self
+
+    def _quantiles_of(self, whole: F64, cohort: Cohort) -> CohortQuantiles:
+        """Of values (n, q) as they were measured, and of shocks without what rows of a matched set share."""
+        quantiles = CohortQuantiles.of(whole, self._model)
+        if cohort.measured is None:
+            return quantiles
+        return replace(CohortQuantiles.of(cohort.measured, self._model), errors=quantiles.errors)
 
     @property
     def _found(self) -> Found:
@@ -380,7 +395,8 @@ class Estimator(TransformerMixin, BaseEstimator):
             raise InputError(f"random_state must be a whole number of at least 0, not {random_state!r}")
         told = list(fold_by_fold(rows, folds, int(random_state)))
         self._keep_calibration(rows, told, int(random_state))
-        figures = OUTCOMES[self.outcome].performance(told, self._model.attribution, self.get_params())
+        outcome = OUTCOMES[self._model.attribution.outcome]
+        figures = outcome.performance(told, self._model.attribution, self.get_params())
         # What no fold can tell, such as who comes first of one patient, is left out.
         figures = {name: figure for name, figure in figures.items() if figure == figure}
         figures |= {"folds": int(folds), "random_state": int(random_state)}
@@ -486,20 +502,30 @@ class Estimator(TransformerMixin, BaseEstimator):
 
         NaN for patients who are not scored.
         """
-        values = self._shapley(X)
+        return self._with_unranked(self._shapley(X))
+
+    def _with_unranked(self, values: F64) -> F64:
+        """Shapley values (n, p) with ``-inf`` for variables that the model does not rank."""
         unranked = np.ones(values.shape[1], dtype=bool)
         unranked[self.causal_order_] = False
         values[unranked & ~np.isnan(values)] = -np.inf
         return values
 
     def _explained(
-        self, X: Any, ids: Any, seen: Callable[[CausalModel], CausalModel] = lambda model: model
+        self,
+        X: Any,
+        ids: Any,
+        seen: Callable[[CausalModel], CausalModel] = lambda model: model,
+        strata: Any = None,
     ) -> Explanation:
-        """What the model and its resamples say, each as it is ``seen``, such as by another horizon."""
+        """What the model and its resamples say, each as it is ``seen``, such as by another horizon.
+
+        ``strata`` (n,) are the matched sets of the rows, if they are known.
+        """
         from ..explaining.explanation import Explanation
 
         X, ids = self._with_ids(X, ids)
-        matrix = self._patients(X, self._needed_variables())
+        matrix = self._without_shared(self._patients(X, self._needed_variables(strata)), strata)
         resamples = tuple(map(seen, self.bootstrap_.models)) if self.bootstrap_ is not None else ()
         variables, model = self._encoding.variables, seen(self._model)
         made, sets = self.provenance_, self.merged_sets_
@@ -513,10 +539,26 @@ class Estimator(TransformerMixin, BaseEstimator):
             raise InputError(f"{name}={ids!r} is one of the model's variables: choose a column that is not")
         return with_ids(X, ids, name)
 
-    def _needed_variables(self) -> Index:
+    def _needed_variables(self, strata: Any = None) -> Index:
         """The variables that explanations are made from: a resample may use what the model left out."""
         resamples = self.bootstrap_.models if self.bootstrap_ is not None else ()
-        return np.unique(np.concatenate([model.used for model in (self._model, *resamples)]))
+        needed = [model.used for model in (self._model, *resamples)]
+        if strata is not None and self._shared is not None:
+            needed.append(self._encoding.layout.variable[self._shared.columns])
+        return np.unique(np.concatenate(needed))
+
+    def _without_shared(self, matrix: Matrix, strata: Any) -> Matrix:
+        """The same without what the rows of a matched set share, where the sets (n,) are known."""
+        own = self._own(matrix.values, strata)
+        return matrix if own is matrix.values else replace(matrix, values=own, borrowed=False, told=matrix.values)
+
+    def _own(self, values: F64, strata: Any) -> F64:
+        """Values (n, q) without that."""
+        if strata is None or self._shared is None:
+            return values
+        from ..inputs.matched import sets_of
+
+        return values - self._shared.shared(values, sets_of(strata, len(values)))
 
     def _diagnose(self, X: Any, target: Target | None, ids: Any) -> Diagnosis:
         from ..diagnostics import Checked, diagnose
@@ -526,15 +568,17 @@ class Estimator(TransformerMixin, BaseEstimator):
         needed = None if target is None else np.arange(self._model.n_variables)
         matrix = self._patients(X, needed, to_score=False)
         values = matrix.drawn(self._encoding.layout)
-        known = None
+        known, strata = None, None
         if target is not None:
+            strata = target.strata
             known = target.known_again(X, len(values), getattr(self, "classes_", np.empty(0)))
         called = None if ids is None else patient_ids(ids, len(values))
         missing = None if matrix.measured is None else np.isnan(matrix.measured)
-        stated = self._model.predictor(matrix.values)
         made, names = self.provenance_, self._encoding
         same = made["rows"] == len(values) and self._quantiles is not None
         of_fit = same and self._quantiles is not None and self._quantiles.are_of(values, self._model)
+        stated = self._model.predictor(self._own(matrix.values, strata))
+        values = self._own(values, strata)
         found = diagnose(Checked(self._model, values, missing, known, stated, names, called, made, of_fit))
         # A model of rows on a cluster cannot tell whose they are: its users can.
         if found.of_outcome and (of_fit or self._quantiles is None):
@@ -632,11 +676,15 @@ class OfOneColumn(Estimator):
         redact_ids : put the numbers 1 to n in place of the ids.
         groups : (n,) the patient of each row, where one may have several and ``ids`` do not tell.
         """
+        check_is_fitted(self)
+        known = None if y is None else self._known(y)
+        self._write_report(X, out, known, ids, units, target, notes, redact_ids, groups)
+
+    def _write_report(self, X: Any, out: str | PathLike[str], known: Target | None, *asked: Any) -> None:
         from ..report import write_report
 
         check_is_fitted(self)
-        known = None if y is None else self._known(y)
-        write_report(self, X, out, known, ids, units, target, notes, redact_ids, groups)
+        write_report(self, X, out, known, *asked)
 
     def diagnose(self, X: Any, y: Any = None, ids: Any = None) -> Diagnosis:
         """Check whether the assumptions of the method hold for these patients.

@@ -1,24 +1,39 @@
-"""RCI, the estimator of a diagnosis that is yes or no."""
+"""RCI, the estimator of a diagnosis that is yes or no, of matched cases and controls, and of stages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import narwhals as nw
 import numpy as np
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..errors import InputError
 from ..inputs.binary import Diagnosis
+from ..inputs.kinds import ColumnHints
 from ..inputs.knowledge import Knowledge
+from ..inputs.matched import ON_A_CLUSTER, MatchedDiagnosis, sets_of, variables_and_sets
+from ..inputs.ordinal import Stages
 from ..inputs.outcomes import Target
 from ..inputs.patients import Cohort
 from ..inputs.target import warn_of_choice
 from ..method.pipeline import Settings
 from ..method.table import F64
+from ..outcomes.matched import RelativeOddsAttribution, chance_in_sets
+from ..outcomes.ordinal import StageAttribution
+from ..wording import listed
 from .base import OfOneColumn, told_of_all
-from .parameters import chosen_settings
+from .parameters import check_outcome, chosen_settings
+
+if TYPE_CHECKING:
+    from ..diagnostics import Diagnosis as Checks
+    from ..explaining.explanation import Explanation
+
+ORDINAL = "ordinal"
 
 # Of its t-test.
 PAPERS_LEVEL = 0.2
@@ -72,6 +87,12 @@ class RCI(ClassifierMixin, OfOneColumn):
         through them: Shapley values are sampled where paths are nonlinear, and there is no ``coef_``.
         ``auto`` takes it where the check of linearity fails, or where it describes the cohort in clearly
         less, and the linear one elsewhere; ``provenance_["mechanism"]`` says which was taken and why.
+    outcome : {"binary", "ordinal"}, default "binary"
+        What y is: two labels, or stages in order, as in none, mild and severe. Shocks then add to the log-odds
+        of a higher stage (proportional odds), whichever stage that is.
+    levels : list, default None
+        The stages from low to high, for ``outcome="ordinal"``, where labels do not say their order themselves:
+        numbers, ordered categories and texts such as I, II, III do.
     confounding : {"merge"}, default None
         What to do about variables whose errors stay dependent, as something unmeasured that moves them leaves
         them: with "merge" they are looked for, and what they add is told as that of one set
@@ -95,12 +116,12 @@ class RCI(ClassifierMixin, OfOneColumn):
         what it would cost, in nats, to turn round the least sure arrow of the variable.
     merged_sets_ : tuple of tuples of column indices, the variables that are read as one; see ``confounding``.
     bootstrap_ : the resamples of :meth:`bootstrap`, or None.
-    classes_ : (2,) the labels; ``classes_[1]`` is the disease.
+    classes_ : (2,) the labels; ``classes_[1]`` is the disease. The stages, from low to high.
     n_features_in_, feature_names_in_ : as in scikit-learn; names only when X had them.
     provenance_ : dict, how the model was made; ``findings`` is what fit and checks found.
     """
 
-    outcome: ClassVar[str] = "binary"
+    outcomes: ClassVar[tuple[str, ...]] = ("binary", "matched", "ordinal")
 
     def __init__(
         self,
@@ -118,6 +139,8 @@ class RCI(ClassifierMixin, OfOneColumn):
         log: Sequence[str | int] | None = None,
         mechanism: str = "linear",
         confounding: str | None = None,
+        outcome: str = "binary",
+        levels: Sequence[Any] | None = None,
     ) -> None:
         self.alpha = alpha
         self.variant = variant
@@ -132,13 +155,15 @@ class RCI(ClassifierMixin, OfOneColumn):
         self.log = log
         self.mechanism = mechanism
         self.confounding = confounding
+        self.outcome = outcome
+        self.levels = levels
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self.outcome == ORDINAL
         return tags
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> RCI:
+    def fit(self, X: Any, y: Any, groups: Any = None, strata: Any = None) -> RCI:
         """Learn causal order, errors and their effects from a cohort.
 
         Parameters
@@ -152,8 +177,49 @@ class RCI(ClassifierMixin, OfOneColumn):
         groups : (n,) the patient of each row, where patients have several rows: :meth:`bootstrap` then draws
             patients, with all of their rows. Also the name of a column of X, which is then no variable (of
             AnnData: of ``obs``).
+        strata : (n,) the matched set of each row, where cases were matched with controls; named likewise.
+            Effects are then those within sets (conditional logistic regression; exact in sets of up to 40
+            rows, Efron's approximation beyond), mechanisms are learned without what the rows of a set share,
+            there is no base value, and :meth:`bootstrap` draws whole sets.
         """
-        return self._fit(X, self._known(y), groups)
+        X, strata = self._with_strata(X, strata)
+        return self._fit(X, self._target(y, strata), groups)
+
+    def _with_strata(self, X: Any, strata: Any) -> tuple[Any, Any]:
+        """The variables of X, and the matched set of each row, or None; refused where there can be none."""
+        if strata is None:
+            return X, None
+        if nw.dependencies.is_dask_dataframe(X) or self.backend == "dask":
+            raise InputError(ON_A_CLUSTER)
+        wrong = {
+            "outcome='ordinal'": self.outcome == ORDINAL,
+            f"prevalence={self.prevalence!r}": self.prevalence is not None,
+            f"mechanism={self.mechanism!r}": self.mechanism != "linear",
+        }
+        if any(wrong.values()):
+            named = listed([name for name, given in wrong.items() if given])
+            raise InputError(f"matched sets (strata) do not go together with {named}: leave one of them out")
+        return variables_and_sets(X, strata)
+
+    @property
+    def _asked_for(self) -> tuple[str, ...]:
+        return (ORDINAL,) if self.outcome == ORDINAL else ("binary", "matched")
+
+    def _check_parameters(self) -> tuple[Settings, ColumnHints]:
+        checked = super()._check_parameters()
+        check_outcome(self.outcome, ("binary", ORDINAL), "count", "RCIRegressor")
+        levels: Any = self.levels
+        if levels is not None and (isinstance(levels, str) or not isinstance(levels, Sequence)):
+            raise InputError(f"levels must be a list of the stages from low to high, not {levels!r}")
+        given = {"levels": levels is not None} if self.outcome != ORDINAL else {
+            "positive": self.positive is not None,
+            "prevalence": self.prevalence is not None,
+            "mechanism": self.mechanism != "linear",
+        }
+        if any(given.values()):
+            named = listed([name for name, there in given.items() if there])
+            raise InputError(f"{named} does not go together with outcome={self.outcome!r}: leave it out")
+        return checked
 
     def _settings(self) -> Settings:
         alpha = PAPERS_LEVEL if self.alpha is None and self.attribution == "paper" else self.alpha
@@ -161,25 +227,136 @@ class RCI(ClassifierMixin, OfOneColumn):
 
     def _take_classes(self, cohort: Cohort) -> list[str]:
         self.classes_ = cohort.classes
-        if self.positive is not None:
+        if self.positive is not None or self.outcome == ORDINAL:
             return []
         how = "choose by positive={1} or positive={0}"
         return warn_of_choice(self.classes_, cohort.label_name, how, stacklevel=5)
 
     def decision_function(self, X: Any) -> F64:
-        """(n,): log-odds of the disease; with a ``prevalence``, in that population."""
+        """(n,): log-odds of the disease; with a ``prevalence``, in that population.
+
+        Of stages, the log-odds of the stage that the cut is at, or a higher one; of matched sets, relative to
+        one of the same set whose shocks are all average.
+        """
         check_is_fitted(self)
         return self._predictor(X)
 
-    def predict_proba(self, X: Any) -> F64:
-        """(n, 2): probability of each class of ``classes_``; with a ``prevalence``, in that population."""
-        risk = expit(self.decision_function(X))
+    def predict_proba(self, X: Any, strata: Any = None) -> F64:
+        """(n, C): probability of each class of ``classes_``; with a ``prevalence``, in that population.
+
+        A model of matched sets tells no risks by themselves: ``strata`` says which rows are a set, and the
+        second column is then the chance to be its case, if it has one.
+        """
+        check_is_fitted(self)
+        attribution = self._model.attribution
+        if isinstance(attribution, RelativeOddsAttribution):
+            risk = self._chance_in_sets(X, strata)
+            return np.column_stack([1.0 - risk, risk])
+        if strata is not None:
+            raise InputError("this model is of no matched sets: leave strata out")
+        log_odds = self.decision_function(X)
+        if isinstance(attribution, StageAttribution):
+            return attribution.of_stages(log_odds)
+        risk = expit(log_odds)
         return np.column_stack([1.0 - risk, risk])
 
-    def predict(self, X: Any) -> np.ndarray:
-        """(n,): the more probable label."""
-        check_is_fitted(self)
-        return self.classes_[(told_of_all(self.decision_function(X)) > 0).astype(int)]
+    def _chance_in_sets(self, X: Any, strata: Any) -> F64:
+        if strata is None:
+            raise InputError(
+                "matched sets tell no risks by themselves: give strata, the set of each row, for the chance of each "
+                "to be the case of its set; or ask decision_function for log-odds relative to others of a set"
+            )
+        X, strata = variables_and_sets(X, strata)
+        matrix = self._without_shared(self._patients(X, self._needed_variables(strata)), strata)
+        predictor = told_of_all(matrix.scored(self._model.predictor(matrix.values)))
+        return chance_in_sets(predictor, sets_of(strata, len(predictor)))
 
-    def _known(self, y: Any) -> Target:
-        return Diagnosis(y, self.positive)
+    def predict(self, X: Any, strata: Any = None) -> np.ndarray:
+        """(n,): the most probable label; ``strata`` as in :meth:`predict_proba`."""
+        check_is_fitted(self)
+        if self._model.attribution.outcome == "binary" and strata is None:
+            return self.classes_[(told_of_all(self.decision_function(X)) > 0).astype(int)]
+        chances = self.predict_proba(X, strata)
+        told_of_all(chances[:, 0])
+        return self.classes_[chances.argmax(axis=1)]
+
+    def explain(self, X: Any, ids: Any = None, strata: Any = None) -> Explanation:
+        """Each patient's root causes, with intervals after :meth:`bootstrap`.
+
+        Parameters
+        ----------
+        X, ids : as in :meth:`rootcausal.RCIRegressor.explain`.
+        strata : (n,) of a model of matched sets, the set of each row; or the name of a column of X. Shocks
+            are then told without what the rows of a set share.
+        """
+        X, strata = self._sets_told(X, strata)
+        return self._explained(X, ids, strata=strata)
+
+    def shapley_values(self, X: Any, strata: Any = None) -> Any:
+        """(n, p): as in :meth:`rootcausal.RCIRegressor.shapley_values`; ``strata`` as in :meth:`explain`."""
+        if strata is None:
+            return super().shapley_values(X)
+        return self.explain(X, strata=strata).values
+
+    def scores(self, X: Any, strata: Any = None) -> F64:
+        """Shapley values with ``-inf`` for variables that the model does not rank: what the metrics take."""
+        if strata is None:
+            return super().scores(X)
+        return self._with_unranked(self.shapley_values(X, strata))
+
+    def _sets_told(self, X: Any, strata: Any) -> tuple[Any, Any]:
+        check_is_fitted(self)
+        if strata is None:
+            return X, None
+        if self._model.attribution.outcome != "matched":
+            raise InputError("this model is of no matched sets: leave strata out")
+        return variables_and_sets(X, strata)
+
+    def report(
+        self,
+        X: Any,
+        out: str | PathLike[str],
+        y: Any = None,
+        ids: Any = None,
+        *,
+        strata: Any = None,
+        units: dict[str, str] | None = None,
+        target: str | None = None,
+        notes: Sequence[str] = (),
+        redact_ids: bool = False,
+        groups: Any = None,
+    ) -> None:
+        """Write a page about these patients: one HTML file that works offline and sends nothing.
+
+        Parameters
+        ----------
+        X, out, y, ids, units, target, notes, redact_ids, groups : as in
+            :meth:`rootcausal.RCIRegressor.report`.
+        strata : (n,) of a model of matched sets, beside ``y``: the set of each row.
+        """
+        X, strata = self._sets_told(X, strata)
+        known = None if y is None else self._known(y, strata)
+        self._write_report(X, out, known, ids, units, target, notes, redact_ids, groups)
+
+    def diagnose(self, X: Any, y: Any = None, ids: Any = None, strata: Any = None) -> Checks:
+        """Check whether the assumptions of the method hold for these patients.
+
+        Parameters
+        ----------
+        X, y, ids : as in :meth:`rootcausal.RCIRegressor.diagnose`.
+        strata : (n,) of a model of matched sets, beside ``y``: the set of each row.
+        """
+        X, strata = self._sets_told(X, strata)
+        return self._diagnose(X, None if y is None else self._known(y, strata), ids)
+
+    def _target(self, y: Any, strata: Any) -> Target:
+        if self.outcome == ORDINAL:
+            return Stages(y, self.levels)
+        return Diagnosis(y, self.positive) if strata is None else MatchedDiagnosis(y, self.positive, strata)
+
+    def _known(self, y: Any, strata: Any = None) -> Target:
+        """What happened to patients of a fitted model."""
+        check_is_fitted(self)
+        if strata is None and self._model.attribution.outcome == "matched":
+            raise InputError("this model is of matched sets: beside y it takes strata, the set of each row")
+        return self._target(y, strata)

@@ -13,7 +13,7 @@ Fitted = RCI | RCISurvival | RCIRegressor
 
 #: The estimator of each kind of outcome.
 ESTIMATORS: dict[str, type[Fitted]] = {
-    estimator.outcome: estimator for estimator in (RCI, RCISurvival, RCIRegressor)
+    outcome: estimator for estimator in (RCI, RCISurvival, RCIRegressor) for outcome in estimator.outcomes
 }
 
 

@@ -28,6 +28,14 @@ def parameter_names(kind: type) -> tuple[str, ...]:
     return tuple(cast("Any", kind)._get_param_names())
 
 
+def check_outcome(outcome: Any, of_this: Sequence[str], other: str, estimator: str) -> None:
+    """Refuse an outcome that is not ``of_this`` estimator; the ``other`` one is that of another."""
+    if outcome in list(of_this):
+        return
+    hint = f"; {other!r} is for {estimator}" if outcome == other else ""
+    raise InputError(f"unknown outcome {outcome!r}: choose one of {', '.join(of_this)}{hint}")
+
+
 def chosen_variant(name: str) -> Variant:
     """The variant of this name."""
     if name not in list(VARIANTS):  # a list can also be asked for what has no hash

@@ -24,6 +24,7 @@ from ..likelihood.effects import Effects
 from ..likelihood.recalibration import Calibration
 from ..method.ordering.precedence import Precedence
 from ..outcomes import OUTCOMES
+from ..outcomes.ordinal import StageAttribution
 from ..resampling.bootstrap import Bootstrap
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def save(model: Estimator, path: str | PathLike[str]) -> None:
         provenance=model.provenance_,
         sets=model.merged_sets_,
         set_quantiles=model._set_quantiles,
+        shared=model._shared,
     )
     model_file.write(path, saved)
 
@@ -82,11 +84,11 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     """The estimator that was saved; ValueError where its parameters or its variables are none."""
     outcome = saved.model.attribution.outcome
     estimator = choose(outcome)
-    if estimator.outcome != outcome:
+    if outcome not in estimator.outcomes:
         found = OUTCOMES[outcome]
         raise InputError(
             f"this is a model of {found.called}, which {found.estimator}.load reads, and "
-            f"{estimator.__name__} is for {OUTCOMES[estimator.outcome].called}"
+            f"{estimator.__name__} is for {OUTCOMES[estimator.outcomes[0]].called}"
         )
     model = estimator(**saved.provenance["parameters"])
     try:
@@ -128,7 +130,13 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     Calibration.of_dict(saved.provenance.get("calibration", {}))
     if "effects" in saved.provenance:
         Effects.of_dict(saved.provenance["effects"], saved.model.n_columns)
+    if outcome not in model._asked_for:
+        raise ValueError("its outcome is not the one that it was made for")
+    if isinstance(saved.model.attribution, StageAttribution):
+        if saved.classes.size != saved.model.attribution.thresholds.size + 1:
+            raise ValueError("its stages and its thresholds differ in number")
     model._set_model(saved.model, saved.margins, saved.ancestor_probability, saved.completion)
+    model._shared = saved.shared
     model._keep_quantiles(saved.quantiles)
     names = [[variables[place].name for place in some] for some in saved.sets]
     if names != saved.provenance.get("merged", {"sets": []})["sets"] or (names and model.confounding is None):

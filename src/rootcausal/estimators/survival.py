@@ -60,7 +60,7 @@ class RCISurvival(Estimator):
     classes_ : (2,) the labels of ``event``; ``classes_[1]`` is the event.
     """
 
-    outcome: ClassVar[str] = "survival"
+    outcomes: ClassVar[tuple[str, ...]] = ("survival",)
 
     def __init__(
         self,

@@ -106,6 +106,7 @@ class Explanation:
     covariates: tuple[str, ...]
     covariate_effect: F64
     _cells: TableInWords = field(repr=False)
+    _columns: F64 = field(repr=False)  # what models see of them
     _model: CausalModel = field(repr=False)
     _library: Any = field(repr=False)
     lower: F64 | None = None
@@ -118,6 +119,7 @@ class Explanation:
     recalibrated: F64 | None = None
     sets: tuple[MergedSet, ...] = ()
     _set_spread: dict[str, F64] = field(default_factory=dict, repr=False)
+    _within_sets: bool = field(default=False, repr=False)
     _resamples: tuple[CausalModel, ...] = field(default=(), repr=False)
 
     @classmethod
@@ -150,9 +152,9 @@ class Explanation:
         if model.covariates.size:
             doubt = matrix.doubt_of_adjustment(model)
             effect_ends = spread_of_adjustment(resamples, matrix.values, effect, doubt)
-        cells = TableInWords(
-            tuple(variables), model.layout, matrix.values.copy() if matrix.borrowed else matrix.values
-        )
+        columns = matrix.values.copy() if matrix.borrowed else matrix.values
+        told = columns if matrix.told is None else matrix.told
+        cells = TableInWords(tuple(variables), model.layout, told)
         data, imputed = cells.numbers(), matrix.filled_in(model)
         beyond = np.zeros(data.shape, dtype=bool)
         if usual is not None:
@@ -191,10 +193,12 @@ class Explanation:
             covariate_effect=effect,
             covariate_interval=effect_ends,
             _cells=cells,
+            _columns=columns,
             _model=model,
             _library=matrix.library,
             sets=named_sets(sets, variables),
             _set_spread=set_spread,
+            _within_sets=matrix.told is not None,
             _resamples=resamples,
             **spread,
         )
@@ -252,6 +256,7 @@ class Explanation:
             ids=tuple(self.ids[row] for row in rows),
             covariate_interval=None if ends is None else ends[:, rows],
             _cells=replace(self._cells, columns=self._cells.columns[rows]),
+            _columns=self._columns[rows],
             _set_spread={name: table[rows] for name, table in self._set_spread.items()},
         )
 
@@ -319,7 +324,7 @@ class Explanation:
         """
         if not self._resamples:
             return None
-        ends = spread_of_prediction(self._resamples, self._cells.columns)
+        ends = spread_of_prediction(self._resamples, self._columns)
         ends[:, ~self.scored] = np.nan
         return ends
 
@@ -401,6 +406,11 @@ class Explanation:
         it alone, and not them, is not known.
         """
         place = self._place(variable)
+        if self._within_sets:
+            raise InputError(
+                "what if is asked of patients by themselves, and these are told within their matched sets: explain "
+                "them without strata"
+            )
         for one in self.sets:
             if place in one.places:
                 warnings.warn(

@@ -46,7 +46,9 @@ def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]
     matter to the results, and ``missing`` where values were filled in.
     """
     raw, ordering = cohort.raw, learned.ordering
-    more: dict[str, Any] = {} if cohort.groups is None else {"patients": int(cohort.groups.max()) + 1}
+    more: dict[str, Any] = {}
+    if cohort.groups is not None and cohort.sets is None:
+        more["patients"] = int(cohort.groups.max()) + 1
     commas = {"decimal_comma": True} if cohort.encoding.decimal_comma else {}
     if cohort.reading or commas:
         more["reading"] = {**cohort.reading, **commas}

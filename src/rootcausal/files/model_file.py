@@ -19,6 +19,7 @@ from ..method.model import CausalModel
 from ..method.ordering.precedence import Precedence
 from ..method.quantiles import STEPS, CohortQuantiles
 from ..method.schema import taken
+from ..method.set_effects import SetEffects
 from ..method.table import F64
 from ..outcomes import OUTCOMES
 from ..outcomes.binary import BINARY
@@ -34,7 +35,9 @@ COMPLETION = ("completion_mean", "completion_columns", "completion_covariance")
 SET_QUANTILES = "set_quantiles"
 # Of the columns of covariates that are in the causal order.
 ADJUSTED = "covariate_quantiles"
-OTHERS = {"margins", PROBABILITY, ADJUSTED, SET_QUANTILES, *QUANTILES, *COMPLETION}
+# Of rows of matched sets, by the fields of what they share.
+SHARED = {f"shared_{field}": field for field in ("columns", "mean", "within", "between")}
+OTHERS = {"margins", PROBABILITY, ADJUSTED, SET_QUANTILES, *QUANTILES, *COMPLETION, *SHARED}
 # Each becomes an object: a file of a few bytes must not become millions of them.
 MOST_VARIABLES = 1_000_000
 # Of a variable; more are no levels.
@@ -83,6 +86,7 @@ class SavedModel:
     provenance : how the model was made.
     sets : of variables that are read as one.
     set_quantiles : (101, s) of their shocks in the cohort; None where there are no sets.
+    shared : what rows of matched sets share; None where nothing is.
     """
 
     model: CausalModel
@@ -98,6 +102,7 @@ class SavedModel:
     provenance: dict[str, Any]
     sets: Sets = ()
     set_quantiles: F64 | None = None
+    shared: SetEffects | None = None
 
 
 def write(path: str | PathLike[str], saved: SavedModel) -> None:
@@ -126,6 +131,8 @@ def write(path: str | PathLike[str], saved: SavedModel) -> None:
     if saved.completion is not None:
         kept = saved.completion
         arrays |= zip(COMPLETION, (kept.mean, kept.columns, kept.covariance), strict=True)
+    if saved.shared is not None:
+        arrays |= {name: getattr(saved.shared, field) for name, field in SHARED.items()}
     models = [saved.model]
     if saved.resamples is not None:
         header["bootstrap"] = {
@@ -210,6 +217,7 @@ def _restore(
         provenance=provenance,
         sets=sets,
         set_quantiles=arrays.get(SET_QUANTILES),
+        shared=_shared(arrays, q, model.attribution.outcome),
     )
 
 
@@ -300,6 +308,20 @@ def _completion(arrays: dict[str, np.ndarray], q: int) -> Completion | None:
     return Completion(mean, columns, covariance)
 
 
+def _shared(arrays: dict[str, np.ndarray], q: int, outcome: str) -> SetEffects | None:
+    if not any(name in arrays for name in SHARED):
+        return None
+    d = arrays["shared_columns"].size
+    columns, mean = taken(arrays, "shared_columns", d, whole=True), taken(arrays, "shared_mean", d)
+    within, between = (taken(arrays, name, d, d) for name in ("shared_within", "shared_between"))
+    if outcome != "matched" or (d and not (columns[0] >= 0 and columns[-1] < q and (np.diff(columns) > 0).all())):
+        raise ValueError("what its sets share is out of range")
+    for covariance in (within, between):
+        if not (np.isfinite(mean).all() and np.isfinite(covariance).all() and (np.diagonal(covariance) > 0).all()):
+            raise ValueError("a number of what its sets share is none")
+    return SetEffects(columns.astype(np.intp), mean, within, between)
+
+
 def _names(names: Any, p: int) -> np.ndarray:
     if type(names) is not list or not all(isinstance(name, str) for name in names):
         raise ValueError("names of columns are no texts")
@@ -309,17 +331,20 @@ def _names(names: Any, p: int) -> np.ndarray:
 
 
 def _classes(labels: Any, kind: Any, outcome: str) -> np.ndarray:
-    if not OUTCOMES[outcome].has_classes:
+    expected = OUTCOMES[outcome].labels
+    if expected == 0:
         if labels != []:
             raise ValueError("its number has classes")
         return np.empty(0)
-    if type(labels) is not list or len(labels) != 2 or not all(map(_is_label, labels)):
-        raise ValueError("its classes are no pair of labels")
+    if type(labels) is not list or not all(map(_is_label, labels)):
+        raise ValueError("its classes are no labels")
+    if len(labels) != expected if expected is not None else not 2 <= len(labels) <= MOST_LEVELS:
+        raise ValueError("its classes are too few or too many")
     # Other types, which only texts can have: whatever type the labels call for.
     known = isinstance(kind, str) and LABEL_TYPES.fullmatch(kind)
     classes = np.array(labels, dtype=kind if known else None)
-    if classes.tolist() != labels or labels[0] == labels[1]:
-        raise ValueError("its classes are no pair of labels")
+    if classes.tolist() != labels or len(set(labels)) < len(labels):
+        raise ValueError("its classes are no labels that differ")
     return classes
 
 

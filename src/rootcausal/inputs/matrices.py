@@ -46,6 +46,8 @@ class Matrix:
     measured : the same before values that are needed were filled in; None where none of them was missing.
     completion : what filled them in.
     nothing : (n,) patients who are not scored, by :func:`_nothing_told`; None where there are none.
+    told : the same with what rows of a matched set share, which ``values`` are without; None where they are
+        not.
     """
 
     values: F64
@@ -54,6 +56,7 @@ class Matrix:
     measured: F64 | None = None
     completion: Completion | None = None
     nothing: np.ndarray | None = None
+    told: F64 | None = None
 
     def scored(self, numbers: F64) -> F64:
         """Numbers (n, ...) made of the values, NaN for patients who are not scored."""

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from ..backends.cluster.frame import OutcomeRows
 
 Labels = npt.NDArray[Any]
+#: What users may say that a column is which tells the outcome.
+Said = Literal["binary", "continuous", "ordinal", "count"]
 Mask = npt.NDArray[np.bool_]
 
 # The names of this many labels are kept: enough to show a user that a target has too many.
@@ -52,11 +54,12 @@ class Known:
 
     Attributes
     ----------
-    values : (n,) labels or numbers, or (n, 2) times and events, as ``outcome`` takes them.
+    values : (n,) labels or numbers, or (n, c) such as times and events, as ``outcome`` takes them.
     outcome : what they are like.
     classes : (2,) labels, the disease or the event second; empty for numbers.
     facts : what a model remembers of it.
     label_name : what the column of the labels of a diagnosis is called; empty where it has no name.
+    sets : (n,) the matched set of each row; None where there are none.
     """
 
     values: np.ndarray
@@ -64,6 +67,7 @@ class Known:
     classes: np.ndarray
     facts: Mapping[str, Any]
     label_name: str = ""
+    sets: Index | None = None
 
     @property
     def rows(self) -> np.ndarray:
@@ -104,10 +108,13 @@ class Target(ABC):
     ----------
     ROLES : the arguments of fit that give it, and what a column is by each.
     NO_VARIABLES : those of them whose column is refused among the variables of a cluster.
+    strata : (n,) the matched set of each row; None where there are none.
     """
 
     ROLES: ClassVar[Mapping[str, str]]
     NO_VARIABLES: ClassVar[frozenset[str]] = frozenset()
+
+    strata: Any = None
 
     @abstractmethod
     def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
@@ -258,9 +265,11 @@ class ChosenOutcome(ABC):
     called : what a page calls it.
     unit : of the times, or of the number.
     parameters : of the estimator, besides those that all have.
+    draws_sets : whether resamples draw matched sets.
     """
 
     kind: ClassVar[str]
+    draws_sets: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -306,7 +315,8 @@ class OutcomeColumns(ABC):
     ----------
     named : (option, column) of each.
     of_labels : the one with labels, or None.
-    said : what kind the user said that it is: ``binary`` or ``continuous``; None where nothing was said.
+    said : what kind the user said that it is, such as ``binary`` or ``continuous``; None where nothing was
+        said.
     """
 
     @property
@@ -318,8 +328,13 @@ class OutcomeColumns(ABC):
         return None
 
     @property
-    def said(self) -> Literal["binary", "continuous"] | None:
+    def said(self) -> Said | None:
         return None
+
+    @property
+    def arguments(self) -> tuple[str | None, ...]:
+        """The names of the columns as ``fit`` takes them, after X."""
+        return tuple(column for _, column in self.named)
 
     @abstractmethod
     def read(self, table: Any, path: str | PathLike[str]) -> OutcomeCells:

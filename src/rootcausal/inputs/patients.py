@@ -17,6 +17,7 @@ from ..method.layout import Layout
 from ..method.missing.sums import IncompleteRaw
 from ..method.moments import Columns
 from ..method.outcome import Outcome
+from ..method.set_effects import SetEffects
 from ..method.table import F64, Index, RawTable
 from .cells import Found
 from .encoding import Encoding
@@ -175,9 +176,12 @@ class Cohort:
     classes : (2,) labels, the disease or the event second; empty for a cohort without labels.
     outcome : what happened to the patients; None where the method asks for nothing.
     facts : what a model remembers of the outcome, such as how many rows have the disease.
-    rows : values (n, q), NaN where missing, and what is known of the outcome (n,) or (n, 2), where they are
+    rows : values (n, q), NaN where missing, and what is known of the outcome (n,) or (n, c), where they are
         in this process.
     borrowed : the values may be the user's own array.
+    sets : (n,) the matched set of each row; None where there are none.
+    shared : what the rows of a set share; the values are without it.
+    measured : (n, q) the values with it; None where nothing is shared.
     groups : (n,) the number of each row's patient, from 0; None where each row is a patient of its own.
     reading : what of a file's reading the results depend on, for the model to remember.
     label_name : what the column of the labels of a diagnosis is called; empty where it has no name.
@@ -191,6 +195,9 @@ class Cohort:
     facts: Mapping[str, Any]
     rows: tuple[F64, np.ndarray] | None = None
     borrowed: bool = False
+    sets: Index | None = None
+    shared: SetEffects | None = None
+    measured: F64 | None = None
     groups: Index | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
     label_name: str = ""

@@ -12,6 +12,7 @@ import numpy as np
 from ..backends.choose import check_backend, choose_table, without_gpu
 from ..errors import InputError, MissingExtraError
 from ..method.moments import describe_columns
+from ..method.set_effects import SetEffects
 from ..method.table import LARGEST
 from .from_frame import set_names, with_ids
 from .kinds import ColumnHints
@@ -89,6 +90,17 @@ def _old_model_kept(estimator: Any) -> Iterator[None]:
         raise
 
 
+def _refuse_what_sets_cannot(whole: bool, groups: Any) -> None:
+    """What does not go together with matched sets."""
+    if not whole:
+        raise InputError(
+            "values are missing, and rows of matched sets have to be whole: fill in what is missing, or leave out "
+            "these rows or columns (a set that is left without a case or a control tells nothing)"
+        )
+    if groups is not None:
+        raise InputError("resamples of matched sets draw whole sets: leave groups out")
+
+
 def _in_memory(
     estimator: Any,
     X: Any,
@@ -132,7 +144,15 @@ def _in_memory(
     values = encoding.matrix(table)
     if findings or not whole:
         note_usable_readings(readings, values, findings)
+    sets = None if known is None else known.sets
+    shared = measured = None
+    if sets is not None:
+        with findings.noting():
+            _refuse_what_sets_cannot(whole, groups)
     findings.refuse()
+    if sets is not None:
+        shared = SetEffects.of(values, sets, ~encoding.layout.discrete)
+        measured, values, patients = values, values - shared.shared(values, sets), sets
     raw = choose_table(backend, values, None if known is None else known.rows)
     columns = describe_columns(raw, prevalence)
     if whole:
@@ -147,6 +167,9 @@ def _in_memory(
         facts={} if known is None else known.facts,
         rows=None if known is None else (values, known.values),
         borrowed=readings.borrowed and values is table,
+        sets=sets,
+        shared=shared,
+        measured=measured,
         groups=patients,
         reading=X.reading if of_a_file else {},
         label_name="" if known is None else known.label_name,

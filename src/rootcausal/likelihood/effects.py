@@ -1,7 +1,7 @@
 """What each column does to the outcome, all others held fixed, without a prior on effects.
 
 The outcome is regressed on all columns of the cohort at once, covariates included: log-odds and log-hazards
-with Firth's penalty, numbers by least squares. That cases and controls were sampled apart changes nothing but
+with Firth's penalty, numbers by least squares; matched sets, stages and counts by maximum likelihood. That cases and controls were sampled apart changes nothing but
 the intercept of log-odds (Prentice & Pyke 1979).
 """
 
@@ -21,13 +21,18 @@ from ..method.moments import Columns, describe_columns
 from ..method.table import F64, Index
 from ..outcomes.binary import Binary
 from ..outcomes.continuous import Continuous
+from ..outcomes.count import Count
+from ..outcomes.matched import Matched
+from ..outcomes.ordinal import Ordinal
 from ..outcomes.survival import Survival
 from ..resampling.training_rows import TrainingRows
 from .completed import copies, n_copies
-from .likelihoods import HazardLikelihood, Likelihood, LogitLikelihood
+from .likelihoods import HazardLikelihood, Likelihood, LogitLikelihood, LossLikelihood
 from .maximum import maximum
 
 FIRTH, LEAST_SQUARES, UNPENALIZED = "Firth", "least squares", "maximum likelihood"
+# Of these outcomes there is no Firth's penalty.
+WITHOUT_PENALTY = (Matched, Ordinal, Count)
 # Patients of the rarer kind, or with the event, for each column: with fewer, intervals cover too little.
 FEWEST_A_COLUMN = 2
 # Patients that a number needs beside one for each column.
@@ -174,15 +179,34 @@ def unshrunk_effects(rows: TrainingRows, penalized: bool = True) -> Effects:
     columns = describe_columns(
         choose_table(without_gpu(rows.backend), rows.X, known), rows.settings.prevalence
     )
-    method = FIRTH if penalized else UNPENALIZED
+    method = FIRTH if penalized and not isinstance(outcome, WITHOUT_PENALTY) else UNPENALIZED
     if isinstance(outcome, Continuous):
         method = LEAST_SQUARES
     found = Effects.nothing(q, n, _why_none(rows), method, columns.sd)
     if found.none:
         return found
-    found = replace(found, copies=n_copies(rows), clustered=rows.groups is not None)
+    found = replace(found, copies=n_copies(rows), clustered=_groups_of(rows) is not None)
     with one_blas_thread():
         return _estimated(found, rows, known, columns)
+
+
+def _groups_of(rows: TrainingRows) -> Index | None:
+    """(n,) the patient of each row, where some have several; a matched set is told as a whole anyway."""
+    return None if isinstance(rows.outcome_of_all, Matched) else rows.groups
+
+
+def _telling(rows: TrainingRows) -> tuple[int, str]:
+    """How many of what tell something of the outcome."""
+    outcome = rows.outcome_of_all
+    if isinstance(outcome, Matched):
+        return outcome.sets, "matched sets"
+    if isinstance(outcome, Ordinal):
+        return int(outcome.counts.sum() - outcome.counts.max()), "patients beside the commonest stage"
+    if isinstance(outcome, Count):
+        return int(rows.y[:, 0].sum()), "events"
+    if isinstance(outcome, Survival):
+        return int(rows.y[:, 1].sum()), "events"
+    return int(np.bincount(rows.y, minlength=2).min()), "patients of the rarer kind"
 
 
 def _why_none(rows: TrainingRows) -> str:
@@ -193,14 +217,10 @@ def _why_none(rows: TrainingRows) -> str:
         if n < q + FEWEST_BESIDE:
             return f"{n:,} patients are too few to tell the effects of {q:,} columns apart"
     else:
-        happened = rows.y if rows.y.ndim == 1 else rows.y[:, 1]
-        kinds = [int(happened.sum())]
-        if isinstance(outcome, Binary):
-            kinds.append(n - kinds[0])
-        if min(kinds) < FEWEST_A_COLUMN * q:
-            what = "events" if isinstance(outcome, Survival) else "patients of the rarer kind"
+        telling, what = _telling(rows)
+        if telling < FEWEST_A_COLUMN * q:
             return (
-                f"{min(kinds):,} {what} are too few to tell the effects of {q:,} columns apart "
+                f"{telling:,} {what} are too few to tell the effects of {q:,} columns apart "
                 f"(at least {FEWEST_A_COLUMN} a column)"
             )
     if n * q * q * n_copies(rows) > MOST_WORK:
@@ -246,12 +266,13 @@ def _of_copies(
         apart, involved = _told_apart(Z)
         if apart.size < kept.size:
             return [], apart, involved
-        groups = None if rows.groups is None else rows.groups[numbers]
+        groups = _groups_of(rows)
+        groups = None if groups is None else groups[numbers]
         if isinstance(rows.outcome_of_all, Continuous):
             found.append(_line(Z, of_tables[:, 0] * rows.outcome_of_all.sd, groups))
             continue
         start = found[0].beta if found else None
-        found.append(_joint(_likelihood(rows, Z, numbers), groups, start, method == FIRTH))
+        found.append(_joint(_likelihood(rows, Z, of_tables, numbers), groups, start, method == FIRTH))
     return found, np.arange(kept.size), np.zeros(kept.size, dtype=bool)
 
 
@@ -271,11 +292,13 @@ def _told_apart(Z: F64) -> tuple[Index, np.ndarray]:
     return np.sort(pivots[: int((~nothing).sum())]), involved
 
 
-def _likelihood(rows: TrainingRows, Z: F64, numbers: Index) -> Likelihood:
+def _likelihood(rows: TrainingRows, Z: F64, of_tables: np.ndarray, numbers: Index) -> Likelihood:
     """Of the outcome, in columns Z (n, k) of the rows of these numbers."""
-    known = rows.y[numbers]
-    if isinstance(rows.outcome_of_all, Survival):
+    outcome, known = rows.outcome_of_all, rows.y[numbers]
+    if isinstance(outcome, Survival):
         return HazardLikelihood.of(Z, known)
+    if isinstance(outcome, WITHOUT_PENALTY):
+        return LossLikelihood.of(Z, of_tables, outcome)
     return LogitLikelihood(Z, known.astype(np.float64))
 
 

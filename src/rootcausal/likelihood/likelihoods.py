@@ -1,4 +1,4 @@
-"""Log-likelihoods of an outcome in all columns of a table, with Firth's penalty, by rows in memory.
+"""Log-likelihoods of an outcome in all columns of a table, by rows in memory; most with Firth's penalty.
 
 Firth's penalty (Firth 1993; Heinze & Schemper 2002) is half the logarithm of the determinant of the
 information, Jeffreys' prior. It takes the first order of the bias away that maximum likelihood has where
@@ -10,15 +10,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from ..method.table import F64, LARGEST_LOG_HAZARD, Index
+from ..backends.choose import whole_rows
+from ..method.outcome import Loss, Outcome
+from ..method.table import COUNT, EXPOSURE, F64, LARGEST_LOG_HAZARD, STAGE, Index
+from ..outcomes.count import CountLoss
 from ..outcomes.follow_up import Spans, moments
+from ..outcomes.ordinal import StageLoss
 
+# Beyond it, exp is out of reach.
+FAR_APART = 700.0
 # Values that are worked on at once.
 VALUES_A_BLOCK = 1 << 21
 
@@ -46,8 +53,10 @@ class Likelihood(ABC):
     ----------
     Z : (n, k).
     start : (m,) coefficients where no column has an effect; those of the columns are the last k.
+    has_penalty : whether it knows Firth's penalty.
     """
 
+    has_penalty: ClassVar[bool] = True
     Z: F64
 
     @property
@@ -243,3 +252,57 @@ class _Drawn:
     mean: F64
     met: F64
     pulled: F64
+
+
+@dataclass(frozen=True, eq=False)
+class LossLikelihood(Likelihood):
+    """Of any outcome, by the loss that its models are learned by: maximum likelihood, without a penalty.
+
+    Attributes
+    ----------
+    known : (n, c) what tables keep of the outcome.
+    loss : in the columns.
+    """
+
+    has_penalty: ClassVar[bool] = False
+
+    Z: F64
+    known: F64
+    loss: Loss
+
+    @classmethod
+    def of(cls, Z: F64, known: F64, outcome: Outcome) -> LossLikelihood:
+        k = Z.shape[1]
+        table = whole_rows("numba", Z, known).standardize(np.arange(k), np.zeros(k), np.ones(k))
+        return cls(Z, known, outcome.loss(table, np.arange(k)))
+
+    @property
+    def start(self) -> F64:
+        return np.append(self.loss.start, np.zeros(self.Z.shape[1]))
+
+    def at(self, beta: F64, penalized: bool) -> Local:
+        k = self.Z.shape[1]
+        b = beta.size - k
+        sums = self.loss.sums(np.roll(beta, -b))
+        if not np.isfinite(sums.loglik):
+            raise np.linalg.LinAlgError("nothing is known where thresholds do not ascend")
+        information = np.roll(sums.hessian, (b, b), axis=(0, 1))
+        inverse = solve_triangular(cholesky(information, lower=True), np.eye(beta.size), lower=True)
+        return Local(sums.loglik, np.roll(sums.gradient, b), inverse.T @ inverse)
+
+    def scores(self, beta: F64) -> F64:
+        k = self.Z.shape[1]
+        baseline, eta = beta[: beta.size - k], self.Z @ beta[beta.size - k :]
+        if isinstance(self.loss, CountLoss):
+            expected = self.known[:, EXPOSURE] * np.exp(np.minimum(eta + baseline[0], LARGEST_LOG_HAZARD))
+            left = (self.known[:, COUNT] - expected) / (1.0 + self.loss.dispersion * expected)
+            return np.concatenate([left[:, None], self.Z * left[:, None]], axis=1)
+        assert isinstance(self.loss, StageLoss), "rows of a matched set have no scores of their own"
+        stage = self.known[:, STAGE].astype(np.intp)
+        ends = np.concatenate([[-np.inf], baseline, [np.inf]])
+        above, below = ends[stage + 1] - eta, ends[stage] - eta
+        gap = 1.0 / np.expm1(np.minimum(above - below, FAR_APART))
+        place, cuts = stage[:, None], np.arange(baseline.size)
+        of_cuts = (place == cuts) * (expit(-above) + gap)[:, None]
+        of_cuts -= (place == cuts + 1) * (expit(below) + gap)[:, None]
+        return np.concatenate([of_cuts, self.Z * (expit(above) + expit(below) - 1.0)[:, None]], axis=1)

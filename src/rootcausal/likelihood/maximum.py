@@ -18,6 +18,8 @@ SHORTEST_STEP = 1e-9
 STEPS_WITHOUT = 20
 SETTLED = 1e-4
 GROWN = 20.0
+# Where the search itself had no penalty, by so much.
+RUN_AWAY = 50.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +43,14 @@ class Maximum:
 def maximum(likelihood: Likelihood, start: F64 | None = None, penalized: bool = True) -> Maximum:
     """By Fisher scoring with step halving; ``start`` is where to begin, if that can be.
 
-    Without the penalty it is still what tells which coefficients have no maximum, and where to begin.
+    Without the penalty it is still what tells which coefficients have no maximum, and where to begin; of a
+    likelihood that has none, standard errors tell that run away.
     """
+    if not likelihood.has_penalty:
+        beta, here, settled = _climbed(likelihood, likelihood.start if start is None else start, False)
+        first = likelihood.at(likelihood.start, False).covariance
+        spread, at_first = (np.sqrt(np.diagonal(one)) for one in (here.covariance, first))
+        return Maximum(beta, here.covariance, settled, spread > RUN_AWAY * at_first)
     beta, here, settled = _climbed(likelihood, likelihood.start if start is None else start, True)
     unbounded = _unbounded(likelihood, beta, here.covariance)
     if not penalized and not unbounded.any():

@@ -150,7 +150,7 @@ def worth_asking(rows: TrainingRows) -> bool:
 def enough(rows: TrainingRows) -> bool:
     """Whether the outcome is a risk, and enough patients have it, and have it not."""
     name = rows.outcome_of_all.name
-    if name == "continuous":
+    if name not in ("binary", "survival"):
         return False
     happened = rows.y if name == "binary" else rows.y[:, 1]
     fewest = happened.sum() if name == "survival" else min(happened.sum(), happened.size - happened.sum())

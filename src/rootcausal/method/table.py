@@ -28,6 +28,13 @@ LARGEST_LOG_HAZARD = 50.0
 # Where a graded outcome of survival, a column each, has what its loss needs; the last two only where rows are
 # at risk from a start on: the interval in which that is, and the part of it that is over by then.
 SCORE, EVENT, INTERVAL, PART, FIRST, OVER = range(6)
+# The same of stages, of counts, and of matched sets.
+STAGE = 1
+COUNT, EXPOSURE = 1, 2
+CASE, SET = 1, 2
+# Of matched sets with several cases and several controls, those of more rows are counted by Efron's
+# approximation.
+LARGEST_EXACT_SET = 40
 
 
 def classes_of(outcome: np.ndarray | None, n: int) -> list[np.ndarray]:
@@ -84,15 +91,16 @@ class ColumnMoments:
 class LossSums:
     """One evaluation of the log-likelihood of the outcome, in k coefficients and, last, b of the baseline.
 
-    The baseline of log-odds, or of a value, is an intercept (b = 1); that of a hazard has one parameter for
-    each interval of time.
+    The baseline of log-odds, of a log-rate, or of a value, is an intercept (b = 1); that of a hazard has one
+    parameter for each interval of time, that of stages one for each threshold between two; matched sets have
+    none (b = 0).
 
     Attributes
     ----------
     loglik : Σ log P(outcome | errors), less what no parameter changes.
     gradient : (k + b,) its first derivatives.
-    hessian : (k + b, k + b) minus its second derivatives (observed information); no two parameters of the
-        baseline have one together.
+    hessian : (k + b, k + b) minus its second derivatives (observed information); of a baseline only
+        neighbouring thresholds have one together.
     """
 
     loglik: float
@@ -291,6 +299,29 @@ class Table(Protocol):
         A row in the interval g, of which it saw the ``part`` π, has event · (α_g + η) − exp(η) · reached,
         where reached = Σ_(h < g) exp(α_h) + π exp(α_g). No η counts for more than
         :data:`LARGEST_LOG_HAZARD`.
+        """
+        ...
+
+    def stage_sums(self, cols: Index, beta: F64) -> LossSums:
+        """Log-likelihood of stages given ``cols`` (proportional odds); last in beta the thresholds, ascending.
+
+        A row at the stage c has log(F(θ_(c+1) − η) − F(θ_c − η)), F being the logistic function, and the
+        first and last θ infinite. Where thresholds do not ascend it is −∞, and there are no derivatives.
+        """
+        ...
+
+    def count_sums(self, cols: Index, beta: F64, dispersion: float) -> LossSums:
+        """Log-likelihood of counts given ``cols``, negative binomial; last in beta the log-rate.
+
+        A row with the count y and the exposure t is expected μ = t · exp(η), with the variance
+        μ + ``dispersion`` · μ²; a dispersion of 0 makes it Poisson. What no η changes is left out.
+        """
+        ...
+
+    def set_sums(self, cols: Index, beta: F64) -> LossSums:
+        """Conditional log-likelihood of the cases among their matched sets, given ``cols``; no baseline.
+
+        It is a sum over sets: rows that know only a part of one must not be asked.
         """
         ...
 

@@ -97,6 +97,15 @@ class WeightedTable:
     def hazard_sums(self, cols: Index, beta: F64) -> LossSums:
         return self._of_patients(lambda table: table.hazard_sums(cols, beta))
 
+    def stage_sums(self, cols: Index, beta: F64) -> LossSums:
+        return self._of_patients(lambda table: table.stage_sums(cols, beta))
+
+    def count_sums(self, cols: Index, beta: F64, dispersion: float) -> LossSums:
+        return self._of_patients(lambda table: table.count_sums(cols, beta, dispersion))
+
+    def set_sums(self, cols: Index, beta: F64) -> LossSums:
+        return self._of_patients(lambda table: table.set_sums(cols, beta))
+
     def _of_patients(self, ask: Callable[[Table], LossSums]) -> LossSums:
         first, *rest = self._parts
         total = first.patients * ask(first.table)

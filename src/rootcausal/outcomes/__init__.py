@@ -10,11 +10,16 @@ from ..wording import one_line
 from .base import Specification
 from .binary import BINARY
 from .continuous import CONTINUOUS
+from .count import COUNT
+from .matched import MATCHED
+from .ordinal import ORDINAL
 from .survival import SURVIVAL
 from .words import Words as Words
 
 #: By the names that parameters, files and attributions have for them.
-OUTCOMES: dict[str, Specification] = {one.name: one for one in (BINARY, SURVIVAL, CONTINUOUS)}
+OUTCOMES: dict[str, Specification] = {
+    one.name: one for one in (BINARY, SURVIVAL, CONTINUOUS, MATCHED, ORDINAL, COUNT)
+}
 
 
 def words_of(

@@ -56,10 +56,11 @@ class Specification:
     attribution : what scores errors.
     words : how it is spoken of, given the attribution, what users call it, its unit and the parameters of the
         model; :func:`rootcausal.outcomes.words_of` is for callers.
-    simulator : how it is drawn.
+    simulator : how it is drawn; None where patients are not drawn one by one.
     estimator : the class that users call.
     called : what it is, in an error: ``a diagnosis``.
-    has_classes : whether what is known of a patient is a label, so that a model has two classes.
+    labels : how many classes a model has, where what is known of a patient is a label; 0 of numbers, and None
+        where there may be any number of them.
     offers : which of ``log_odds`` and ``probability`` explanations have for predictor and prediction.
     unit_name : by which name its unit stands among those of variables, given what users call it; None where
         it has none.
@@ -73,10 +74,10 @@ class Specification:
     outcome: type[Outcome]
     attribution: type[Attribution]
     words: Callable[[Attribution, str | None, str, Mapping[str, Any]], Words]
-    simulator: type[Simulator]
+    simulator: type[Simulator] | None
     estimator: str
     called: str
-    has_classes: bool
+    labels: int | None
     offers: tuple[str, ...]
     unit_name: Callable[[str | None], str | None]
     performance: Callable[[Sequence[Fold], Attribution, Mapping[str, Any]], dict[str, float]]

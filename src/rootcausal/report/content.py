@@ -67,7 +67,9 @@ def page_content(
     units = {} if units is None else units
     if not isinstance(units, Mapping):
         raise InputError(f"units must be a dict from variables to their units, not {type(units).__name__}")
-    by = {} if horizon is None else {"horizon": horizon}
+    by: dict[str, Any] = {} if horizon is None else {"horizon": horizon}
+    if known is not None and known.strata is not None:
+        by["strata"] = known.strata
     X, ids = model._with_ids(X, ids)
     if groups is not None:
         X, groups = model._with_ids(X, groups, "groups")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def predictors_by_level(explanation: Explanation, causal: CausalModel, room: int
     n_levels = sum(len(explanation.variables[variable].levels) for variable in having)
     if not having or len(explanation.values) * n_levels * 2 * 4 / 3 > room:
         return None
-    cells = explanation._cells
+    cells = replace(explanation._cells, columns=explanation._columns)
     return np.concatenate([cells.with_each_level(causal, variable) for variable in having], axis=1)
 
 

@@ -93,7 +93,7 @@ def expected_values(explanation: Explanation, causal: CausalModel) -> F64 | None
     """
     if causal.mechanism.kind == "linear":
         return None
-    X, cells = explanation._cells.columns, explanation._cells
+    X, cells = explanation._columns, explanation._cells
     expected = np.full((len(X), causal.order.size + len(explanation.sets)), np.nan)
     for place, variable in enumerate(causal.order):
         if np.isfinite(causal.scale[place]):

@@ -170,6 +170,15 @@ class DaskTable:
     def hazard_sums(self, cols: Index, beta: F64) -> LossSums:
         return self._sum("hazard_sums", cols, beta)
 
+    def stage_sums(self, cols: Index, beta: F64) -> LossSums:
+        return self._sum("stage_sums", cols, beta)
+
+    def count_sums(self, cols: Index, beta: F64, dispersion: float) -> LossSums:
+        return self._sum("count_sums", cols, beta, dispersion)
+
+    def set_sums(self, cols: Index, beta: F64) -> LossSums:
+        raise NotImplementedError("a matched set may span parts of a cluster, which its door refuses")
+
     def level_counts(self, cols: Index, edges: F64) -> F64:
         return self._sum("level_counts", cols, edges)
 

@@ -21,7 +21,7 @@ from scipy.linalg import block_diag
 
 from ..outcome import Loss
 from ..table import F64, LossSums
-from .regression import WEAK_PENALTY
+from .regression import WEAK_PENALTY, by_baseline
 from .spike_slab import Posterior, Prior
 
 MAX_PASSES = 100
@@ -141,14 +141,13 @@ class _Search:
         return block_diag(np.eye(c), self.mixing) if c else self.mixing
 
     def quadratic(self, here: _Stand) -> _Quadratic:
-        # The baseline first, whose parameters have no curvature together, and after it the covariates, if
-        # there are any.
+        # The baseline first, and after it the covariates, if there are any.
         c, mix = self.n_covariates, self._mix
         m = mix.shape[1]
         gradient, hessian = here.sums.gradient, here.sums.hessian
-        mixed, own = mix @ hessian[:m], hessian.diagonal()[m:]
+        mixed, own = mix @ hessian[:m], hessian[m:, m:]
         cross = mixed[:, m:]
-        share, shift = cross / own, gradient[m:] / own
+        share, shift = by_baseline(own, cross), by_baseline(own, gradient[m:])
         slope = mix @ gradient[:m] - cross @ shift
         curvature = mixed[:, :m] @ mix.T - share @ cross.T
         tilt = -share[c:].T

@@ -33,7 +33,8 @@ class Coefficients:
     Attributes
     ----------
     coef : (k,).
-    baseline : (b,) where all errors are zero: an intercept, or the log-hazards of intervals of time.
+    baseline : (b,) where all errors are zero: an intercept, the log-hazards of intervals of time, or the
+        thresholds between stages.
     separated : whether the likelihood has no maximum, so that only a prior keeps the coefficients finite.
     converged : whether the iterations came to rest before their limit.
     """
@@ -58,11 +59,16 @@ def regress(loss: Loss, k: int) -> Coefficients:
 
 def regress_shrunken(loss: Loss, k: int) -> Coefficients:
     """The same with the weak prior in any case: few rows then do not make effects run away."""
+    fitted = shrunken(loss, k)
+    return replace(fitted, separated=k > 0 and separates(loss, fitted))
+
+
+def shrunken(loss: Loss, k: int) -> Coefficients:
+    """The same where nobody asks whether there would be a maximum without the prior."""
     best = _maximize(loss, np.append(np.zeros(k), loss.start), k, penalty=WEAK_PENALTY)
     assert best is not None, "a penalized likelihood always has a maximum"
     beta, converged = best
-    fitted = Coefficients(beta[:k], beta[k:], False, converged)
-    return replace(fitted, separated=k > 0 and separates(loss, fitted))
+    return Coefficients(beta[:k], beta[k:], False, converged)
 
 
 def separates(loss: Loss, start: Coefficients) -> bool:
@@ -107,6 +113,14 @@ def _objective(loss: Loss, beta: F64, k: int, penalty: float) -> LossSums:
     ridge = np.zeros(beta.size)
     ridge[:k] = penalty
     return sums + LossSums(-0.5 * float(ridge @ beta**2), -ridge * beta, np.diag(ridge))
+
+
+def by_baseline(information: F64, values: F64) -> F64:
+    """Values (..., b) times the inverse of the information (b, b) on the parameters of a baseline."""
+    if len(information) > 1 and information[0, 1]:
+        found: F64 = np.linalg.solve(information, values.T).T
+        return found
+    return values / information.diagonal()  # no two of them have a curvature together
 
 
 def _newton_step(at: LossSums) -> F64 | None:

@@ -31,7 +31,7 @@ from ..linear import inverse
 from ..outcome import Loss
 from ..table import F64, Index
 from .direct_causes import find_direct_causes
-from .regression import WEAK_PENALTY, Coefficients
+from .regression import WEAK_PENALTY, Coefficients, by_baseline
 from .spike_slab import Prior
 
 # Where the data say nothing; from there it is learned.
@@ -131,21 +131,29 @@ def _refit(loss: Loss, coef: F64, fixed: F64, c: int) -> tuple[F64, bool]:
     """
     free = np.arange(coef.size + fixed.size)
     free = free[(free < c) | (free >= c + coef.size)]
+    if not free.size:
+        return fixed, True
     # Where all risks are certain, no curvature is left to divide by.
     penalty = np.where(free < c, WEAK_PENALTY, np.finfo(float).tiny)
+    step = np.zeros(free.size)
     for _ in range(MAX_BASELINES):
         sums = loss.sums(np.concatenate((fixed[:c], coef, fixed[c:])))
+        if sums.loglik == -np.inf:  # thresholds that do not ascend: the step went too far
+            step *= 0.5
+            fixed = fixed - step
+            continue
         gradient = sums.gradient[free] - penalty * fixed
+        information = sums.hessian[np.ix_(free, free)]
         if c:
-            step = np.linalg.solve(sums.hessian[np.ix_(free, free)] + np.diag(penalty), gradient)
+            step = np.linalg.solve(information + np.diag(penalty), gradient)
         else:
-            # No two parameters of the baseline have a curvature together.
             with np.errstate(over="ignore"):
-                step = gradient / (sums.hessian.diagonal()[free] + penalty)
+                step = by_baseline(information + np.diag(penalty), gradient)
         # Beyond one unit of log-odds the curvature of here says nothing any more.
         step = np.minimum(np.maximum(step, -LONGEST_STEP), LONGEST_STEP)
         length = float(np.abs(step).max())
-        fixed = fixed + step / max(1.0, length)
+        step /= max(1.0, length)
+        fixed = fixed + step
         if length < TOLERANCE:
             return fixed, True
     return fixed, False
