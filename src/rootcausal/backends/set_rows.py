@@ -49,7 +49,9 @@ class Sets:
         fewer = np.minimum(cases, size - cases)
         single, exact = list[Index](), dict[tuple[int, int], list[Index]]()
         sign, large = list[float](), list[Index]()
-        for start, n, m, few in zip(first.tolist(), size.tolist(), cases.tolist(), fewer.tolist(), strict=True):
+        for start, n, m, few in zip(
+            first.tolist(), size.tolist(), cases.tolist(), fewer.tolist(), strict=True
+        ):
             rows = order[start : start + n]
             if few == 1:
                 single.append(rows)

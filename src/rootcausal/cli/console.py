@@ -484,9 +484,13 @@ def made_with(model: "Estimator") -> dict[str, Any]:
         del parameters["missing"]
     if "horizon" in parameters:
         parameters["horizon"] = f"{model.provenance_['horizon']:g}"
-    for name in ("alpha", "prevalence", "confounding"):
+    for name in ("alpha", "prevalence", "confounding", "levels", "dispersion", "positive"):
         if name in parameters and parameters[name] is None:
             del parameters[name]
+    if parameters.get("outcome") in ("binary", "continuous"):
+        del parameters["outcome"]
+    if "levels" in parameters:
+        parameters["levels"] = " < ".join(one_line(level, 30) for level in map(str, parameters["levels"]))
     if kinds:
         parameters["kinds"] = listed([one_line(name, 40) for name in kinds])
     if logs:

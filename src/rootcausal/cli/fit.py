@@ -119,9 +119,10 @@ def fit(
 ) -> None:
     """Learn from a cohort which variables' shocks lead to the outcome, and write a model.
 
-    The outcome is a diagnosis (--target), the time to an event (--time and
-    --event), or a number (--target with --outcome continuous). Every other column
-    is a variable, except the ids, and what --drop and --after leave out. A
+    The outcome is a diagnosis (--target), also of cases and controls in matched
+    sets (--strata), the time to an event (--time and --event), or with --outcome
+    stages in order, a number, or a count of events. Every other column is a
+    variable, except the ids, and what --drop and --after leave out. A
     patient may have several rows, which --id tells; the bootstrap then
     resamples patients. What is known of the causal order (--first, --tiers,
     --causes, --not-causes, --covariate) is kept to.
@@ -132,6 +133,9 @@ def fit(
     rootcausal fit pbc.csv --time time --event status --positive 2 --out m.rci
     rootcausal fit c.csv --time years --event died --horizon 5 --out m.rci
     rootcausal fit labs.csv --target egfr --outcome continuous --out model.rci
+    rootcausal fit study.csv --target case --strata set --out model.rci
+    rootcausal fit labs.csv --target stage --outcome ordinal --out model.rci
+    rootcausal fit c.csv --target fits --outcome count --exposure weeks --out m.rci
     rootcausal fit labs.parquet --target state --positive ill --out m.rci
     rootcausal fit labs.csv --target ill --drop ward --drop-missing --out m.rci
     rootcausal fit labs.csv --target died --after futime,relapse --out m.rci
@@ -176,12 +180,18 @@ def fit(
 
 
 def _refuse_what_needs_memory(table: TableOptions, outcome: OutcomeOptions, how: FitOptions) -> None:
+    """Refuse what a cluster does not do."""
     if how.mechanism != "linear":
         raise typer.BadParameter("nonlinear equations need the rows in memory.", param_hint="--mechanism")
     if how.confounding is not None:
         raise typer.BadParameter("--confounding needs the table in memory, not on a cluster.")
     if how.backend not in ("auto", "dask"):
         raise typer.BadParameter(f"a cluster does not sum by --backend {how.backend}.")
+    if outcome.strata is not None:
+        raise typer.BadParameter(
+            "a matched set may span parts of a cluster: fit a sample of whole sets in memory.",
+            param_hint="--strata",
+        )
     if table.na or outcome.negative is not None or table.max_missing is not None:
         raise typer.BadParameter(
             "--na, --negative and --max-missing need the table in memory, not on a cluster."
@@ -217,7 +227,7 @@ def _fit_on_cluster(
         with status_if_slow(f"reading the outcome from {where}"):
             frame, outcome = with_outcome(frame, roles)
         model = estimator_of(outcome, {**settings, "backend": "dask"})
-        model.fit(frame, *(column for _, column in roles.outcome.named))
+        model.fit(frame, *roles.outcome.arguments)
     if outcome.remembered:
         reading = {**model.provenance_.get("reading", {}), **outcome.remembered}
         model.provenance_ = {**model.provenance_, "reading": reading}

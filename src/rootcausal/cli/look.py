@@ -81,7 +81,12 @@ def _read(cohort: TableFile, id_column: str | None, outcome: NamedOutcome, na: S
     time = outcome.time
     target = outcome.target if time is None else outcome.event
     names = column_names(cohort)
-    asked = {"--target" if time is None else "--event": target, "--time": time, "--id": id_column}
+    asked = {
+        "--target" if time is None else "--event": target,
+        "--time": time,
+        "--strata": outcome.strata,
+        "--id": id_column,
+    }
     require_columns(cohort, names, {option: name for option, name in asked.items() if name is not None})
     for option, name in asked.items():
         if option != "--id" and name is not None and name == id_column:
@@ -91,7 +96,7 @@ def _read(cohort: TableFile, id_column: str | None, outcome: NamedOutcome, na: S
     if not table.num_rows:
         raise InputError(f"{shown(cohort)} has column names but no rows.")
     with status_if_slow(f"looking at {quoted(cohort)}"):
-        return look_at(table, target, id_column, time=time, outcome=outcome.outcome)
+        return look_at(table, target, id_column, time=time, outcome=outcome.outcome, strata=outcome.strata)
 
 
 # --- on the terminal --------------------------------------------------------------------------------------
@@ -207,7 +212,7 @@ def _print_target(seen: "Look") -> None:
             names = [quoted(name, 30) for name in seen.candidates]
             _paragraph(f"Could be the target (--target): {listed(names, CANDIDATES_SHOWN)}.")
         return
-    if seen.number:
+    if seen.number or seen.kind == "ordinal":
         return
     repeated = any(finding.name == "repeated patients" for finding in seen.findings)
     of_what = "rows" if repeated else "patients"
@@ -268,6 +273,7 @@ def _as_dict(seen: "Look", path: Path, read_so: list[str]) -> dict[str, Any]:
         "target": None if target is None else _target_as_dict(target, _kind(seen)),
         "outcome": None if target is None else _kind(seen),
         "time": seen.time,
+        "strata": seen.strata,
         "candidates": list(seen.candidates),
         "pairs": [{"time": time, "event": event} for time, event in seen.pairs],
         "findings": [
@@ -289,7 +295,7 @@ def _as_dict(seen: "Look", path: Path, read_so: list[str]) -> dict[str, Any]:
 
 def _target_as_dict(target: "TargetFacts", kind: str) -> dict[str, Any]:
     labels = {"name": target.name, "labels": _pairs(target.labels), "missing": target.n_missing}
-    if kind == "continuous":
+    if kind in ("continuous", "count", "ordinal"):
         return labels
     if kind == "survival":
         ends = {"event": target.disease, "guessed": target.guessed}
@@ -305,7 +311,7 @@ def _target_as_dict(target: "TargetFacts", kind: str) -> dict[str, Any]:
 
 
 def _kind(seen: "Look") -> str:
-    return "continuous" if seen.number else "binary" if seen.time is None else "survival"
+    return str(seen.kind)
 
 
 def _column_as_dict(column: "ColumnFacts") -> dict[str, Any]:

@@ -39,6 +39,7 @@ WORTH_A_LINE = (
     "after the outcome",
     "diagnosis",
     "follow-up",
+    "matched sets",
     "named like the target",
     "measured later",
     "before or after",
@@ -90,9 +91,10 @@ def estimator_of(outcome: "ChosenOutcome", settings: dict[str, Any]) -> "Fitted"
     from ..estimators.loading import ESTIMATORS
 
     estimator, settings = ESTIMATORS[outcome.kind], {**settings, **outcome.parameters}
-    if "mechanism" not in estimator().get_params() and settings.pop("mechanism") != "linear":
+    bends = "mechanism" in estimator().get_params()
+    if (outcome.kind != "binary" or not bends) and settings.pop("mechanism", "linear") != "linear":
         raise typer.BadParameter(
-            "nonlinear equations are for a diagnosis (--target): leave --mechanism out.",
+            "nonlinear equations are for a diagnosis of two labels (--target): leave --mechanism out.",
             param_hint="--mechanism",
         )
     return estimator(**settings, progress=True)
@@ -132,14 +134,13 @@ def _preflight(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
     table = patients.X
     assert patients.target is not None
     for option, column in named.items():
-        # Of follow-up, the options are the names of the fields.
-        values = patients.target if time is None else patients.target[option.removeprefix("--")]
-        table = table.append_column(column, pa.array(values))
+        table = table.append_column(column, pa.array(roles.outcome.values_of(option, patients.target)))
     if patients.ids is not None and roles.id_column is not None:
         table = table.append_column(roles.id_column, pa.array(patients.ids))
     if table.num_rows > ROWS_ENOUGH:
         table = table.take(np.linspace(0, table.num_rows - 1, ROWS_ENOUGH).astype(np.int64))
-    seen = look(table, target, roles.id_column, _said(patients, roles), time, roles.outcome.said)
+    said = _said(patients, roles)
+    seen = look(table, target, roles.id_column, said, time, roles.outcome.said, named.get("--strata"))
     # Rows that differ in a column that was left out are no copies; and of the ids everything was said.
     silent = {"repeated rows"} if roles.drop or roles.after or roles.keep else set()
     if getattr(roles.outcome, "positive", None) is not None:

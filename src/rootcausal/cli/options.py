@@ -251,22 +251,31 @@ class TableOptions(ReadingOptions):
 
 @dataclass(frozen=True)
 class NamedOutcome:
-    """Where in the table it stands: a diagnosis, a number, or the time to an event."""
+    """Where in the table it stands: a diagnosis, stages, a number, a count, or the time to an event."""
 
     target: Annotated[
         str | None,
         of_outcome(
             callback=bare,
             metavar="COLUMN",
-            help="Column with the diagnosis: two labels. With --outcome continuous: with the number.",
+            help="Column with the diagnosis: two labels. With --outcome: with the stages, number or count.",
         ),
     ] = None
     outcome: Annotated[
-        Literal["binary", "continuous"] | None,
+        Literal["binary", "ordinal", "continuous", "count"] | None,
         of_outcome(
-            metavar="binary|continuous",
-            help="What --target is: two labels, or a number such as a score or eGFR.",
+            metavar="binary|ordinal|continuous|count",
+            help="What --target is: two labels; stages in order; a number such as a score or eGFR; or a "
+            "count of events.",
             show_default="binary",
+        ),
+    ] = None
+    strata: Annotated[
+        str | None,
+        of_outcome(
+            callback=bare,
+            metavar="COLUMN",
+            help="Column that says which rows are a matched set, of cases and controls; beside --target.",
         ),
     ] = None
     time: Annotated[
@@ -314,7 +323,11 @@ class NamedOutcome:
                 param_hint="--target",
             )
         if self.target is None:
-            _refuse({"--outcome": self.outcome}, NOT_OF_FOLLOW_UP)
+            _refuse({"--outcome": self.outcome, "--strata": self.strata}, NOT_OF_FOLLOW_UP)
+        if self.strata is not None and self.strata == self.target:
+            raise typer.BadParameter("is the same column as --target.", param_hint="--strata")
+        if self.outcome not in (None, "binary"):
+            _refuse({"--strata": self.strata}, f"is for two labels, not for --outcome {self.outcome}")
 
 
 @dataclass(frozen=True)
@@ -341,28 +354,58 @@ class OutcomeOptions(NamedOutcome):
     time_unit: Annotated[
         str | None, of_outcome(metavar="UNIT", help="Unit of the times, for words: days, months, years.")
     ] = None
-    unit: Annotated[str | None, of_outcome(metavar="UNIT", help="Unit of the number, for words: ml/min.")] = (
-        None
-    )
+    unit: Annotated[
+        str | None,
+        of_outcome(
+            metavar="UNIT",
+            help="Unit of the number, or of the exposure of a count, for words: ml/min, years.",
+        ),
+    ] = None
+    levels: Annotated[
+        str | None,
+        of_outcome(
+            metavar="LEVELS",
+            help="Stages of --outcome ordinal in order, as in 'low<mid<high', where they do not say it.",
+        ),
+    ] = None
+    exposure: Annotated[
+        str | None,
+        of_outcome(
+            callback=bare,
+            metavar="COLUMN",
+            help="Column that says how long, or of how much, each count of --outcome count is.",
+        ),
+    ] = None
 
     def columns(self) -> "OutcomeColumns":
         """Return what the options say of the outcome; options that do not go together are wrong usage."""
         from ..inputs.binary import DiagnosisColumn
         from ..inputs.continuous import NumberColumn
+        from ..inputs.count import CountColumns
+        from ..inputs.matched import MatchedColumns
+        from ..inputs.ordinal import StageColumn
         from ..inputs.survival import FollowUpColumns
 
         labels = {"--negative": self.negative, "--prevalence": self.prevalence}
         self.refuse_what_does_not_go_together()
+        self._refuse_of_other_outcomes()
         if self.time is not None and self.event is not None:
             _refuse({**labels, "--unit": self.unit}, NOT_OF_FOLLOW_UP)
             return FollowUpColumns(self.time, self.event, self.positive, self.horizon, self.time_unit)
         assert self.target is not None
         of_times = {"--horizon": self.horizon, "--time-unit": self.time_unit}
         _refuse(of_times, "is for --time and --event, not for --target")
+        if self.outcome not in (None, "binary"):
+            _refuse(
+                {"--positive": self.positive, **labels},
+                f"is for two labels, not for --outcome {self.outcome}",
+            )
         if self.outcome == "continuous":
-            _refuse({"--positive": self.positive, **labels}, "is for labels, not for --outcome continuous")
             return NumberColumn(self.target, self.unit)
-        _refuse({"--unit": self.unit}, "is for --outcome continuous")
+        if self.outcome == "count":
+            return CountColumns(self.target, self.exposure, self.unit)
+        if self.outcome == "ordinal":
+            return StageColumn(self.target, _in_order(self.levels))
         if self.negative is not None:
             if self.positive is None:
                 raise typer.BadParameter(
@@ -370,7 +413,34 @@ class OutcomeOptions(NamedOutcome):
                 )
             if self.positive.strip() == self.negative.strip():
                 raise typer.BadParameter("is the same label as --positive.", param_hint="--negative")
-        return DiagnosisColumn(self.target, self.positive, self.negative, self.prevalence, self.outcome)
+        of_labels = (self.target, self.positive, self.negative, self.prevalence, self.outcome)
+        if self.strata is not None:
+            why = "matched sets tell no base value, which it would change: leave it out with --strata"
+            _refuse({"--prevalence": self.prevalence}, why)
+            return MatchedColumns(*of_labels, strata=self.strata)
+        return DiagnosisColumn(*of_labels)
+
+    def _refuse_of_other_outcomes(self) -> None:
+        """Refuse what is for one outcome only, of others."""
+        if self.target is not None and self.outcome not in ("continuous", "count"):
+            _refuse({"--unit": self.unit}, "is for --outcome continuous and --outcome count")
+        if self.outcome != "count":
+            _refuse({"--exposure": self.exposure}, "is for --outcome count")
+        if self.outcome != "ordinal":
+            _refuse({"--levels": self.levels}, "is for --outcome ordinal")
+
+
+def _in_order(levels: str | None) -> tuple[str, ...] | None:
+    """The stages of ``low<mid<high``."""
+    if levels is None:
+        return None
+    found = tuple(part.strip() for part in levels.split(" < " if " < " in levels else "<"))
+    if len(found) < 2 or not all(found) or len(set(found)) < len(found):
+        raise typer.BadParameter(
+            f"list each stage once, from low to high, as in 'low<mid<high', not {quoted(levels)}.",
+            param_hint="--levels",
+        )
+    return found
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,10 @@ def simulate(
     ] = "cohort",
     prevalence: Prevalence = None,
     outcome: Annotated[
-        Literal["binary", "survival", "continuous"],
+        Literal["binary", "survival", "continuous", "ordinal", "count"],
         typer.Option(
-            metavar="binary|survival|continuous", help="A diagnosis, the time to an event, or a number."
+            metavar="binary|survival|continuous|ordinal|count",
+            help="A diagnosis, the time to an event, a number, stages, or a count.",
         ),
     ] = "binary",
     events: Annotated[
@@ -62,7 +63,8 @@ def simulate(
 ) -> None:
     """Draw a cohort from the paper's generator, with the diagnosis in column d.
 
-    Another outcome is in columns time and event (1: it happened then, 0: last seen without it) or severity.
+    Another outcome is in columns time and event (1: it happened then, 0: last seen without it), severity,
+    stage or events.
 
     rootcausal simulate --out cohort.csv
     rootcausal simulate --rows 5000 --variables 20 --out cohort.parquet
@@ -73,7 +75,7 @@ def simulate(
     """
     import pyarrow as pa
 
-    from ..outcomes import OUTCOMES
+    from ..data.simulate import SIMULATORS
 
     check_output(out)
     if truth is not None:
@@ -104,7 +106,7 @@ def simulate(
     say(f"cohort written to {shown(out)}: {rows} rows, {len(names)} variables")
     say(_outcome_line(cohort, prevalence))
     if truth is not None:
-        say(f"true Shapley values ({OUTCOMES[outcome].simulator.scale}) written to {shown(truth)}")
+        say(f"true Shapley values ({SIMULATORS[outcome].scale}) written to {shown(truth)}")
     say(provenance("simulate", details))
 
 
@@ -149,6 +151,6 @@ def _outcome_line(cohort: "SimulatedCohort | NonlinearCohort", prevalence: float
     y, rows = cohort.y, len(cohort.y)
     if "time" in _outcome_columns(cohort):
         return f"{name} = 1 in {y.sum()} of {rows} patients; the others were last seen without it, at time"
-    if y.dtype.kind == "f":
+    if name != "d":
         return f"{name}: mean {y.mean():.2f}, standard deviation {y.std():.2f}"
     return disease_line(name, "1", int(y.sum()), rows, prevalence)

@@ -29,6 +29,10 @@ SMALLEST_WEIGHT, LARGEST_WEIGHT = 0.25, 1.0
 MAX_DRAWS = 1000
 DESIGNS = ("cohort", "case-control")
 MOST_ROWS = 10**9
+#: How each outcome is drawn, patient by patient.
+SIMULATORS: dict[str, type[Simulator]] = {
+    name: one.simulator for name, one in OUTCOMES.items() if one.simulator is not None
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,8 +140,9 @@ def simulate(
         Rows as they come, or as many cases as controls, which needs a prevalence.
     prevalence : float in (0, 1), default None
         Share of the population with the disease. None leaves the paper's log-odds, without an intercept.
-    outcome : {"binary", "survival", "continuous"}, default "binary"
-        What D is. Designs and a prevalence are those of a diagnosis.
+    outcome : {"binary", "survival", "continuous", "ordinal", "count"}, default "binary"
+        What D is. Designs and a prevalence are those of a diagnosis. Of four stages, each is as common as the
+        others; of counts, two events are expected of a patient whose variables are all zero.
     events : float in (0, 1), default None
         Share of the population whose event is seen, for ``outcome="survival"``; None is 0.62.
 
@@ -165,7 +170,7 @@ def simulate(
         raise InputError(f"expected_neighbors must be a positive number, not {expected_neighbors}")
     _check_design(design, prevalence, n_samples)
     _check_outcome(outcome, events, design, prevalence)
-    simulator, asked = OUTCOMES[outcome].simulator, Asked(design, prevalence, events)
+    simulator, asked = SIMULATORS[outcome], Asked(design, prevalence, events)
     edge_probability = min(1.0, expected_neighbors / (n_variables - 1))
     rng = np.random.default_rng(random_state)
 
@@ -202,12 +207,13 @@ def _check_design(design: str, prevalence: float | None, n_samples: int) -> None
 
 
 def _check_outcome(outcome: str, events: float | None, design: str, prevalence: float | None) -> None:
-    if outcome not in list(OUTCOMES):
-        raise InputError(f"unknown outcome {outcome!r}: choose one of {', '.join(OUTCOMES)}")
+    if outcome not in list(SIMULATORS):
+        hint = ": simulate_matched draws matched sets" if outcome == "matched" else ""
+        raise InputError(f"unknown outcome {outcome!r}{hint}; choose one of {', '.join(SIMULATORS)}")
     asked = {"prevalence": prevalence, "design": None if design == DESIGNS[0] else design, "events": events}
     for name, value in asked.items():
-        if value is not None and name not in OUTCOMES[outcome].simulator.takes:
-            owner = next(one.name for one in OUTCOMES.values() if name in one.simulator.takes)
+        if value is not None and name not in SIMULATORS[outcome].takes:
+            owner = next(kind for kind, one in SIMULATORS.items() if name in one.takes)
             raise InputError(f"{name} belongs to outcome={owner!r}, not to {outcome!r}: leave it out")
     if events is not None and not (isinstance(events, Real) and 0.0 < events < 1.0):
         raise InputError(f"events must be a share between 0 and 1, not {events!r}")

@@ -58,6 +58,14 @@ SPEC = CheckSpec(
             f"{FEW}the shocks tell for certain who has the event first{EACH}",
             advice="ask whether one of the columns was measured after the event, or is it.",
         ),
+        "cannot tell, ordinal is certain": Text(
+            f"{FEW}the shocks tell some patients' stages for certain{EACH}",
+            advice="ask whether one of the columns was measured after the stage, or defines it.",
+        ),
+        "cannot tell, count is certain": Text(
+            f"{FEW}the shocks tell some patients' counts for certain{EACH}",
+            advice="ask whether one of the columns was measured after the count, or is it.",
+        ),
         "cannot tell, continuous is certain": Text(
             f"{FEW}the shocks tell the outcome without a single exception{EACH}",
             advice="ask whether one of the columns was measured after the outcome, or is it.",

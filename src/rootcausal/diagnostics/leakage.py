@@ -502,12 +502,16 @@ def _following(asked: _Asked, time: F64) -> list[Reason]:
     return reasons + asked.beyond("follow-up", said, judged)
 
 
-def check_leakage_of_numbers(checked: Checked) -> Check:
-    """Of a number: a copy of it, another unit, a part of how it is reckoned."""
-    assert checked.known is not None
-    n = checked.known.size
+def check_leakage_of_numbers(checked: Checked, known: F64 | None = None) -> Check:
+    """Of a number: a copy of it, another unit, a part of how it is reckoned.
+
+    ``known`` (n,) is the number, where the outcome is more than that.
+    """
+    known = checked.known if known is None else known
+    assert known is not None
+    n = known.size
     rows = np.linspace(0, n - 1, min(n, ROWS_AT_MOST)).astype(np.intp)
-    asked, y = _Asked.of(checked, rows), checked.known[rows]
+    asked, y = _Asked.of(checked, rows), known[rows]
     p, found = len(asked.names), correlations(asked, y)
     measured = (n * (asked.there / len(rows))).astype(np.intp).tolist()
     alone = [(v, size, _chance_of_correlation(size, measured[v], p)) for v, size in enumerate(found.tolist())]
@@ -517,7 +521,7 @@ def check_leakage_of_numbers(checked: Checked) -> Check:
         "name of an end, correlation", AN_END + "correlates with the outcome by {size:.2f}", ends
     )
     reasons += _absent_of_number(asked, y, "absence, pairs", "the outcome")
-    size = float(correlations_of(checked.stated[None], checked.known)[0])
+    size = float(correlations_of(checked.stated[None], known)[0])
     if size >= LIMITS["correlation"].doubtful:
         chance = _chance_of_correlation(size, n, p)
         said = "what the model expects correlates with the outcome by {size:.2f}"

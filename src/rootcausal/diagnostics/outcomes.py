@@ -10,7 +10,10 @@ import numpy as np
 
 from ..method.moments import ROWS_PER_CLASS
 from ..outcomes.continuous import FEWEST_VALUES, Continuous
+from ..outcomes.count import Count
 from ..outcomes.follow_up import Spans
+from ..outcomes.matched import FEWEST_SETS, IS_CASE, Matched
+from ..outcomes.ordinal import Ordinal
 from ..outcomes.survival import FEWEST_EVENTS, Survival
 from . import calibration, gaussianity, heteroscedasticity, influence, interaction, leakage, logarithms
 from .censoring import SPEC as CENSORING
@@ -21,7 +24,9 @@ from .diagnosis import Check
 from .evidence import Evidence, decided, decided_by
 from .linearity import LINEAR, OUTCOME_LINEAR, check_outcome_linearity
 from .proportional_hazards import EVENTS, PROPORTIONAL, check_events, check_proportional
-from .regressions import PlainHazard, PlainLine, PlainLogit
+from .proportional_odds import SPEC as PROPORTIONAL_ODDS
+from .proportional_odds import check_proportional_odds
+from .regressions import PlainCounts, PlainHazard, PlainLine, PlainLogit, PlainStages
 from .reverse_causation import DIAGNOSIS, NUMBER, check_reverse_causation, check_reverse_causation_of_number
 from .specification import CheckSpec
 from .without_outcomes import AS_NAMED, IN_RANGE, LEARNED
@@ -230,14 +235,107 @@ class ContinuousChecks(OutcomeChecks):
         yield influence.check_influence(evidence, fit, checked, evidence.n_rows)
 
 
+class MatchedChecks(OutcomeChecks):
+    """Of cases among their matched sets."""
+
+    kind = "matched"
+    specs = (leakage.OF_DIAGNOSES,)
+    others = "columns that give the diagnosis away"
+    not_asked = (
+        "Not asked of matched sets: whether a column is an effect of the diagnosis, whether risks "
+        "are calibrated "
+        "(there are none), and whether single sets decide."
+    )
+
+    @staticmethod
+    def why_not(known: np.ndarray | None) -> str:
+        if known is None:
+            return "This takes the patients' diagnoses and their sets, which were not given."
+        if Matched.is_enough(known):
+            return ""
+        return f"This takes at least {FEWEST_SETS} matched sets with a case and a control."
+
+    @staticmethod
+    def checks(checked: Checked, evidence: Evidence) -> Iterator[Check]:
+        assert checked.known is not None
+        yield leakage.check_leakage(checked, checked.known[:, IS_CASE].astype(np.intp))
+
+
+class OrdinalChecks(OutcomeChecks):
+    """Of stages in order."""
+
+    kind = "ordinal"
+    specs = (leakage.OF_NUMBERS, PROPORTIONAL_ODDS, OUTCOME_LINEAR, influence.SPEC)
+    facts: ClassVar[dict[str, str]] = {"followed": "the log-odds", "telling": "n"}
+    others = (
+        "columns that give the stage away, odds that are proportional, an outcome that is linear in "
+        "the shocks, "
+        "single patients who decide"
+    )
+    not_asked = (
+        "Not asked of stages: whether a column is an effect of the stage, and whether risks are calibrated; "
+        "cross_validate has the Brier score of patients whom the model has not seen."
+    )
+
+    @staticmethod
+    def why_not(known: np.ndarray | None) -> str:
+        if known is None:
+            return "This takes the patients' stages, which were not given."
+        return "" if Ordinal.is_enough(known) else "This takes at least two different stages."
+
+    @staticmethod
+    def checks(checked: Checked, evidence: Evidence) -> Iterator[Check]:
+        assert checked.known is not None
+        yield leakage.check_leakage_of_numbers(checked, checked.known[:, 0])
+        evidence = evidence.of_strongest(evidence.n_rows).of_measured()
+        fit = PlainStages.of(evidence.errors, evidence.known)
+        yield check_proportional_odds(evidence, checked.provenance["stages"])
+        yield check_outcome_linearity(evidence, fit, checked, evidence.n_rows)
+        counts = np.bincount(evidence.known[:, 0].astype(np.intp))
+        yield influence.check_influence(evidence, fit, checked, int(counts.sum() - counts.max()))
+
+
+class CountChecks(OutcomeChecks):
+    """Of a count of events."""
+
+    kind = "count"
+    specs = (leakage.OF_NUMBERS, OUTCOME_LINEAR, influence.SPEC)
+    facts: ClassVar[dict[str, str]] = {"followed": "the log-rate", "telling": "n"}
+    others = (
+        "columns that give the count away, a log-rate that is linear in the shocks, single patients who "
+        "decide"
+    )
+    not_asked = (
+        "Not asked of counts: whether a column is an effect of the count, and whether expected counts are "
+        "calibrated; cross_validate has the deviance of patients whom the model has not seen."
+    )
+
+    @staticmethod
+    def why_not(known: np.ndarray | None) -> str:
+        if known is None:
+            return "This takes the patients' counts, which were not given."
+        return "" if Count.is_enough(known) else "This takes counts that differ, and at least two events."
+
+    @staticmethod
+    def checks(checked: Checked, evidence: Evidence) -> Iterator[Check]:
+        assert checked.known is not None
+        yield leakage.check_leakage_of_numbers(checked, checked.known[:, 0] / checked.known[:, 1])
+        evidence = evidence.of_strongest(evidence.n_rows).of_measured()
+        fit = PlainCounts.of(evidence.errors, evidence.known)
+        yield check_outcome_linearity(evidence, fit, checked, evidence.n_rows)
+        n_telling = min(int(evidence.known[:, 0].sum()), evidence.n_rows)
+        yield influence.check_influence(evidence, fit, checked, n_telling)
+
+
 #: By the names that attributions have for them.
 OF_OUTCOME: dict[str, type[OutcomeChecks]] = {
-    one.kind: one for one in (BinaryChecks, SurvivalChecks, ContinuousChecks)
+    one.kind: one
+    for one in (BinaryChecks, SurvivalChecks, ContinuousChecks, MatchedChecks, OrdinalChecks, CountChecks)
 }
 
 
 def table(kind: str) -> list[tuple[str, str, str, str, str]]:
-    """The checks of one outcome, ``binary``, ``survival`` or ``continuous``; of ``any``, those that all have.
+    """The checks of one outcome, such as ``binary`` or ``survival``; of ``any``, those that all have.
 
     For each its name, question, number in words, and from which on it is doubtful and broken.
     """

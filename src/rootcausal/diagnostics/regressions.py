@@ -1,6 +1,7 @@
 """Plain regressions of an outcome on the errors, which score tests need: shrinkage would bias them.
 
-One for each outcome: :class:`PlainLogit`, :class:`PlainHazard`, :class:`PlainLine`. All are asked the same:
+One for each outcome: :class:`PlainLogit`, :class:`PlainHazard`, :class:`PlainLine`, :class:`PlainStages`,
+:class:`PlainCounts`; matched sets have none. All are asked the same:
 does something else, beside the errors, go with what they leave, and by how much does one patient move a
 coefficient?
 """
@@ -17,11 +18,14 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from ..backends.choose import choose_table
-from ..method.attribution.regression import regress
+from ..method.attribution.regression import Coefficients, regress
 from ..method.missing.sums import IncompleteRaw
+from ..method.outcome import Outcome
 from ..method.table import EVENT, F64, FIRST, INTERVAL, LARGEST_LOG_HAZARD, OVER, PART, Index
 from ..outcomes.binary import fit_logit
+from ..outcomes.count import Count
 from ..outcomes.follow_up import Clock, Spans
+from ..outcomes.ordinal import Ordinal
 from ..outcomes.survival import HazardLoss
 from .ranks import in_blocks
 
@@ -223,6 +227,83 @@ def _tell_all_apart(design: F64, y: np.ndarray, coef: F64) -> bool:
         longest = max(LONGEST_STEP, float(np.abs(coef).max()))
         coef = coef + step / max(1.0, float(np.abs(step).max()) / longest)
     return False
+
+
+def fitted(errors: F64, known: np.ndarray, outcome: Outcome) -> Coefficients:
+    """The outcome, of which these (n, c) are known, regressed on the errors (n, k) by its own loss."""
+    k = errors.shape[1]
+    raw = choose_table("numba", errors, outcome.rows(known))
+    assert not isinstance(raw, IncompleteRaw)
+    table = raw.standardize(np.arange(k), np.zeros(k), np.ones(k))
+    return regress(outcome.loss(table, np.arange(k)), k)
+
+
+@dataclass(frozen=True)
+class PlainStages(PlainRows):
+    """Of stages: proportional odds; all thresholds move together, as an intercept does.
+
+    Attributes
+    ----------
+    above, below : (n,) the threshold above each patient's stage, and that below it, less what the errors add.
+    """
+
+    errors: F64
+    coef: F64
+    separated: bool
+    above: F64
+    below: F64
+
+    @classmethod
+    def of(cls, errors: F64, known: np.ndarray) -> PlainStages:
+        stages = Ordinal.of(known)
+        found = fitted(errors, known, stages)
+        ends = np.concatenate([[-np.inf], found.baseline, [np.inf]])
+        place = np.searchsorted(stages.there, known[:, 0].astype(np.intp))
+        eta = errors @ found.coef
+        return cls(errors, found.coef, found.separated, ends[place + 1] - eta, ends[place] - eta)
+
+    @property
+    def residual(self) -> F64:
+        return expit(self.above) + expit(self.below) - 1.0
+
+    @cached_property
+    def weight(self) -> F64:
+        of = expit(self.above) * expit(-self.above) + expit(self.below) * expit(-self.below)
+        return np.asarray(of)
+
+
+@dataclass(frozen=True)
+class PlainCounts(PlainRows):
+    """Of counts: negative binomial, with an intercept.
+
+    Attributes
+    ----------
+    count, expected : (n,) of each patient.
+    dispersion : by which counts vary more than by chance.
+    """
+
+    errors: F64
+    coef: F64
+    separated: bool
+    count: F64
+    expected: F64
+    dispersion: float
+
+    @classmethod
+    def of(cls, errors: F64, known: np.ndarray) -> PlainCounts:
+        counts = Count.of(known)
+        found = fitted(errors, known, counts)
+        rate = np.exp(np.minimum(errors @ found.coef + found.baseline[0], LARGEST_LOG_HAZARD))
+        expected = known[:, 1] * rate
+        return cls(errors, found.coef, found.separated, known[:, 0], expected, counts.dispersion)
+
+    @property
+    def residual(self) -> F64:
+        return (self.count - self.expected) / (1.0 + self.dispersion * self.expected)
+
+    @cached_property
+    def weight(self) -> F64:
+        return self.expected / (1.0 + self.dispersion * self.expected)
 
 
 @dataclass(frozen=True)

@@ -550,7 +550,11 @@ class Estimator(TransformerMixin, BaseEstimator):
     def _without_shared(self, matrix: Matrix, strata: Any) -> Matrix:
         """The same without what the rows of a matched set share, where the sets (n,) are known."""
         own = self._own(matrix.values, strata)
-        return matrix if own is matrix.values else replace(matrix, values=own, borrowed=False, told=matrix.values)
+        return (
+            matrix
+            if own is matrix.values
+            else replace(matrix, values=own, borrowed=False, told=matrix.values)
+        )
 
     def _own(self, values: F64, strata: Any) -> F64:
         """Values (n, q) without that."""

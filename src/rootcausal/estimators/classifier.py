@@ -88,10 +88,12 @@ class RCI(ClassifierMixin, OfOneColumn):
         ``auto`` takes it where the check of linearity fails, or where it describes the cohort in clearly
         less, and the linear one elsewhere; ``provenance_["mechanism"]`` says which was taken and why.
     outcome : {"binary", "ordinal"}, default "binary"
-        What y is: two labels, or stages in order, as in none, mild and severe. Shocks then add to the log-odds
+        What y is: two labels, or stages in order, as in none, mild and severe. Shocks then add to the
+        log-odds
         of a higher stage (proportional odds), whichever stage that is.
     levels : list, default None
-        The stages from low to high, for ``outcome="ordinal"``, where labels do not say their order themselves:
+        The stages from low to high, for ``outcome="ordinal"``, where labels do not say their order
+        themselves:
         numbers, ordered categories and texts such as I, II, III do.
     confounding : {"merge"}, default None
         What to do about variables whose errors stay dependent, as something unmeasured that moves them leaves
@@ -211,11 +213,15 @@ class RCI(ClassifierMixin, OfOneColumn):
         levels: Any = self.levels
         if levels is not None and (isinstance(levels, str) or not isinstance(levels, Sequence)):
             raise InputError(f"levels must be a list of the stages from low to high, not {levels!r}")
-        given = {"levels": levels is not None} if self.outcome != ORDINAL else {
-            "positive": self.positive is not None,
-            "prevalence": self.prevalence is not None,
-            "mechanism": self.mechanism != "linear",
-        }
+        given = (
+            {"levels": levels is not None}
+            if self.outcome != ORDINAL
+            else {
+                "positive": self.positive is not None,
+                "prevalence": self.prevalence is not None,
+                "mechanism": self.mechanism != "linear",
+            }
+        )
         if any(given.values()):
             named = listed([name for name, there in given.items() if there])
             raise InputError(f"{named} does not go together with outcome={self.outcome!r}: leave it out")
@@ -263,7 +269,8 @@ class RCI(ClassifierMixin, OfOneColumn):
     def _chance_in_sets(self, X: Any, strata: Any) -> F64:
         if strata is None:
             raise InputError(
-                "matched sets tell no risks by themselves: give strata, the set of each row, for the chance of each "
+                "matched sets tell no risks by themselves: give strata, the set of each row, for the "
+                "chance of each "
                 "to be the case of its set; or ask decision_function for log-odds relative to others of a set"
             )
         X, strata = variables_and_sets(X, strata)

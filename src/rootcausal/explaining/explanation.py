@@ -408,7 +408,8 @@ class Explanation:
         place = self._place(variable)
         if self._within_sets:
             raise InputError(
-                "what if is asked of patients by themselves, and these are told within their matched sets: explain "
+                "what if is asked of patients by themselves, and these are told within their matched "
+                "sets: explain "
                 "them without strata"
             )
         for one in self.sets:

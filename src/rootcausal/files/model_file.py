@@ -314,10 +314,14 @@ def _shared(arrays: dict[str, np.ndarray], q: int, outcome: str) -> SetEffects |
     d = arrays["shared_columns"].size
     columns, mean = taken(arrays, "shared_columns", d, whole=True), taken(arrays, "shared_mean", d)
     within, between = (taken(arrays, name, d, d) for name in ("shared_within", "shared_between"))
-    if outcome != "matched" or (d and not (columns[0] >= 0 and columns[-1] < q and (np.diff(columns) > 0).all())):
+    if outcome != "matched" or (
+        d and not (columns[0] >= 0 and columns[-1] < q and (np.diff(columns) > 0).all())
+    ):
         raise ValueError("what its sets share is out of range")
     for covariance in (within, between):
-        if not (np.isfinite(mean).all() and np.isfinite(covariance).all() and (np.diagonal(covariance) > 0).all()):
+        if not (
+            np.isfinite(mean).all() and np.isfinite(covariance).all() and (np.diagonal(covariance) > 0).all()
+        ):
             raise ValueError("a number of what its sets share is none")
     return SetEffects(columns.astype(np.intp), mean, within, between)
 

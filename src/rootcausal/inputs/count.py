@@ -28,7 +28,6 @@ from .outcomes import (
     note_missing,
     numbers_in,
     numbers_of,
-    refuse_missing,
 )
 from .rules import NAMED_AT_MOST, Findings, refuse_itself
 
@@ -118,7 +117,8 @@ def why_no_counts(known: F64, name: str, exposure: str) -> str:
     for rows, what in ((below, "below 0"), (broken, "that are no whole numbers")):
         if rows.size:
             return (
-                f"{name} holds counts {what}, such as {count[rows[0]]:g}: a count is a whole number from 0 on; "
+                f"{name} holds counts {what}, such as {count[rows[0]]:g}: a count is a whole number "
+                "from 0 on; "
                 "for any number use the outcome 'continuous'"
             )
     if (seen <= 0).any():
@@ -132,7 +132,8 @@ def why_no_counts(known: F64, name: str, exposure: str) -> str:
 def _refuse_few(events: float, different: F64, name: str) -> None:
     if events < FEWEST_EVENTS or different.size < 2:
         raise InputError(
-            f"{name} counts {events:g} events in all, and {plural(different.size, 'different count')}: at least "
+            f"{name} counts {events:g} events in all, and "
+            f"{plural(different.size, 'different count')}: at least "
             f"{FEWEST_EVENTS} events, and counts that differ, are needed to say what moves them"
         )
 
@@ -166,7 +167,9 @@ class TotalsThere:
     def __add__(self, other: TotalsThere) -> TotalsThere:
         totals, wrong = self.totals + other.totals, self.wrong or other.wrong
         if totals.values.size > MOST_COUNTS:
-            wrong = wrong or f"the target has more than {MOST_COUNTS:,} different counts: take it for a number"
+            wrong = (
+                wrong or f"the target has more than {MOST_COUNTS:,} different counts: take it for a number"
+            )
         return TotalsThere(totals, self.missing + other.missing, wrong)
 
 
@@ -225,25 +228,27 @@ class CountColumns(OutcomeColumns):
         found = {column: numbers_in(table[column], column, option, path) for option, column in self.named}
         missing = {column: np.isnan(numbers) for column, numbers in found.items()}
         counts = found[self.target]
-        both = np.empty(counts.size, dtype=[("count", np.float64), ("exposure", np.float64)])
-        both["count"] = counts
+        both = np.empty(counts.size, dtype=[("target", np.float64), ("exposure", np.float64)])
+        both["target"] = counts
         both["exposure"] = 1.0 if self.exposure is None else found[self.exposure]
         return OutcomeCells(both, missing, np.zeros(counts.size, dtype=bool))
 
     def choose(self, values: Labels, rows: Index) -> ChosenCount:
         findings = Findings()
         with findings.noting():
-            _refuse_rows(values["count"], values["count"] < 0, f"{quoted(self.target)} (--target)", "below 0", rows)
+            _refuse_rows(
+                values["target"], values["target"] < 0, f"{quoted(self.target)} (--target)", "below 0", rows
+            )
         with findings.noting():
-            broken = values["count"] != np.floor(values["count"])
+            broken = values["target"] != np.floor(values["target"])
             what = "that are no whole numbers"
-            _refuse_rows(values["count"], broken, f"{quoted(self.target)} (--target)", what, rows)
+            _refuse_rows(values["target"], broken, f"{quoted(self.target)} (--target)", what, rows)
         with findings.noting():
             if self.exposure is not None:
                 called = f"{quoted(self.exposure)} (--exposure)"
                 _refuse_rows(values["exposure"], values["exposure"] <= 0, called, "not above 0", rows)
         findings.refuse()
-        counts = values["count"]
+        counts = values["target"]
         return ChosenCount(self, (float(counts.min()), float(counts.max())), float(counts.mean()))
 
     def choose_counted(self, unique: Labels, counts: Index) -> ChosenCount:
@@ -256,7 +261,8 @@ def _refuse_rows(values: F64, wrong: np.ndarray, name: str, what: str, rows: Ind
         cells = [f"{values[k]:g} in row {rows[k]}" for k in found[:NAMED_AT_MOST]]
         more = f" and {plural(found.size - len(cells), 'more row')}" if found.size > len(cells) else ""
         raise InputError(
-            f"{name} has values {what}: {', '.join(cells)}{more}. Counts are whole numbers from 0 on, and what "
+            f"{name} has values {what}: {', '.join(cells)}{more}. Counts are whole numbers from 0 on, "
+            "and what "
             "they are of is above 0: correct these rows, or use --outcome continuous."
         )
 
@@ -284,13 +290,13 @@ class ChosenCount(ChosenOutcome):
         return {"outcome": "count"}
 
     def known(self, values: Any) -> Target:
-        return Tally(values["count"], None if self.columns.exposure is None else values["exposure"])
+        return Tally(values["target"], None if self.columns.exposure is None else values["exposure"])
 
     def arguments(self, values: Any) -> tuple[Any, ...]:
-        return (values["count"], None, None if self.columns.exposure is None else values["exposure"])
+        return (values["target"], None, None if self.columns.exposure is None else values["exposure"])
 
     def refuse_few(self, values: Labels) -> None:
-        _refuse_few(float(values["count"].sum()), np.unique(values["count"]), quoted(self.columns.target))
+        _refuse_few(float(values["target"].sum()), np.unique(values["target"]), quoted(self.columns.target))
 
     def lines(self, n_rows: int, of_what: str = "patients") -> list[str]:
         found = ""

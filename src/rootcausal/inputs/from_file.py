@@ -75,7 +75,8 @@ def _with_notes(path: TableFile, patients: Patients, roles: Roles, chosen: Chose
     notes, reading = patients.notes, {**patients.reading, **chosen.remembered}
     if patients.groups is not None:
         n_rows, n_patients = len(patients.groups), int(patients.groups.max()) + 1
-        notes += (f"{n_rows:,} rows of {n_patients:,} patients: the bootstrap resamples patients, not rows",)
+        drawn = "matched sets, not patients" if chosen.draws_sets else "patients, not rows"
+        notes += (f"{n_rows:,} rows of {n_patients:,} patients: the bootstrap resamples {drawn}",)
         if n_rows > MOST_ROWS_A_PATIENT * n_patients:
             warn(
                 f"{quoted(roles.id_column)} has only {n_patients:,} different ids in {n_rows:,} rows, which "

@@ -41,6 +41,15 @@ ROWS_TO_SEE = 64
 VALUES_A_BLOCK = 1 << 16
 
 _ROMAN = {"0": 0, "i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10}
+# Degrees that everybody puts in the same order.
+_OF_WORDS = {
+    **dict.fromkeys(("none", "no", "absent", "never"), 0.0),
+    **dict.fromkeys(("minimal", "very low", "trace"), 1.0),
+    **dict.fromkeys(("mild", "low", "slight", "small"), 2.0),
+    **dict.fromkeys(("moderate", "medium", "intermediate", "mid", "some"), 3.0),
+    **dict.fromkeys(("severe", "high", "large", "marked"), 4.0),
+    **dict.fromkeys(("very severe", "very high", "critical"), 5.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,18 +225,29 @@ def variable_of_counts(
     return _checked(name, kind, tuple(levels))
 
 
-def _in_order(name: str, levels: list[str]) -> list[str]:
-    """Levels such as I, II, III, grade 1, grade 2 or <20, 20-50, >50 in the order that they say."""
-    ranges = order_of_ranges(levels)
+def levels_in_order(levels: Sequence[str]) -> list[str] | None:
+    """Levels such as I, II, III, grade 1, low, medium, high or <20, 20-50, >50 in the order that they say.
+
+    None where they say none.
+    """
+    ranges = order_of_ranges(list(levels))
     if ranges is not None:
         return ranges
-    places = {level: _place(level) for level in levels}
-    if None in places.values() or len(set(places.values())) < len(levels):
+    for place_of in (_place, lambda level: _OF_WORDS.get(level.strip().casefold())):
+        places = {level: place_of(level) for level in levels}
+        if None not in places.values() and len(set(places.values())) == len(levels):
+            return sorted(levels, key=lambda level: places[level] or 0.0)
+    return None
+
+
+def _in_order(name: str, levels: list[str]) -> list[str]:
+    ordered = levels_in_order(levels)
+    if ordered is None:
         raise InputError(
             f"the levels of column {quoted(name)} do not say their order: list them from low to high, as in "
             f"{listed([quoted(level) for level in levels], 10)}"
         )
-    return sorted(levels, key=lambda level: places[level] or 0.0)
+    return ordered
 
 
 def _place(level: str) -> float | None:

@@ -30,7 +30,7 @@ ON_A_CLUSTER = (
 
 @dataclass(frozen=True, eq=False)
 class MatchedDiagnosis(Target):
-    """Two labels y (n,), which one is the disease (None: see :mod:`.target`), and the set of each row (n,)."""
+    """Two labels y (n,), which is the disease (None: see :mod:`.target`), and the set of each row (n,)."""
 
     ROLES: ClassVar[Mapping[str, str]] = {"y": "the target", "strata": "the matched set"}
     NO_VARIABLES: ClassVar[frozenset[str]] = frozenset({"strata"})
@@ -51,7 +51,8 @@ class MatchedDiagnosis(Target):
         matched = Matched.of(known)
         if matched.sets < FEWEST_SETS:
             raise InputError(
-                f"only {plural(matched.sets, 'matched set')} with a case and a control: at least {FEWEST_SETS} "
+                f"only {plural(matched.sets, 'matched set')} with a case and a control: at least "
+                f"{FEWEST_SETS} "
                 "are needed; does strata hold the set of each row?"
             )
         facts = {"outcome": matched.name, "cases": int(labels.sum()), "sets": matched.sets}
@@ -104,7 +105,8 @@ def refuse_matching(table: F64, sets: Index, names: Sequence[str]) -> None:
     if same:
         one = len(same) == 1
         raise InputError(
-            f"{'column' if one else 'columns'} {listed(same, 10)} {'is' if one else 'are'} the same within every "
+            f"{'column' if one else 'columns'} {listed(same, 10)} {'is' if one else 'are'} the same "
+            "within every "
             f"matched set: rows were matched on {'it' if one else 'them'}, and sets tell nothing of "
             f"{'its' if one else 'their'} effect; leave {'it' if one else 'them'} out"
         )
@@ -115,7 +117,8 @@ def _warn_of_sets_that_tell_nothing(labels: np.ndarray, sets: Index) -> None:
     silent = int(((cases == 0) | (cases == sizes)).sum())
     if silent:
         warn(
-            f"{plural(silent, 'matched set')} without a case, or without a control: of the outcome such a set "
+            f"{plural(silent, 'matched set')} without a case, or without a control: of the outcome "
+            "such a set "
             "tells nothing"
         )
 
@@ -140,11 +143,11 @@ class MatchedColumns(DiagnosisColumn):
         return OutcomeCells(_together(cells.values, sets), missing, cells.left_out, cells.notes)
 
     def tidied(self, values: Labels) -> Labels:
-        return _together(super().tidied(values["label"]), values["set"])
+        return _together(super().tidied(values["target"]), values["strata"])
 
     def choose(self, values: Labels, rows: Index) -> ChosenMatched:
-        chosen = super().choose(values["label"], rows)
-        return ChosenMatched(self, chosen.disease, np.unique(values["set"]).size)
+        chosen = super().choose(values["target"], rows)
+        return ChosenMatched(self, chosen.disease, np.unique(values["strata"]).size)
 
     def choose_counted(self, unique: Labels, counts: Index) -> ChosenMatched:
         raise InputError(ON_A_CLUSTER)
@@ -160,21 +163,23 @@ class ChosenMatched(ChosenDiagnosis):
     n_sets: int = 0
 
     def known(self, values: Any) -> Target:
-        return MatchedDiagnosis(values["label"], self.disease.label, values["set"])
+        return MatchedDiagnosis(values["target"], self.disease.label, values["strata"])
 
     def arguments(self, values: Any) -> tuple[Any, ...]:
-        return (values["label"], None, values["set"])
+        return (values["target"], None, values["strata"])
 
     def refuse_few(self, values: Labels) -> None:
-        super().refuse_few(values["label"])
+        super().refuse_few(values["target"])
 
     def lines(self, n_rows: int, of_what: str = "patients") -> list[str]:
         assert isinstance(self.column, MatchedColumns)
-        line = disease_line(self.column.target, self.disease.text, self.disease.n_cases, n_rows, None, of_what)
+        line = disease_line(
+            self.column.target, self.disease.text, self.disease.n_cases, n_rows, None, of_what
+        )
         return [line, f"matched sets: {one_line(self.column.strata)}, {plural(self.n_sets, 'set')}"]
 
 
 def _together(labels: Labels, sets: Labels) -> Labels:
-    both = np.empty(labels.size, dtype=[("label", labels.dtype), ("set", sets.dtype)])
-    both["label"], both["set"] = labels, sets
+    both = np.empty(labels.size, dtype=[("target", labels.dtype), ("strata", sets.dtype)])
+    both["target"], both["strata"] = labels, sets
     return both

@@ -93,7 +93,8 @@ def in_order(different: list[Any], levels: Sequence[Any] | None, name: str, how:
     if not 2 <= len(different) <= MOST_STAGES:
         found = listed([repr(plain(one)) for one in different], 5) if different else "nothing"
         raise InputError(
-            f"{name} must hold from 2 to {MOST_STAGES} different stages, and it holds {len(different)}: {found}"
+            f"{name} must hold from 2 to {MOST_STAGES} different stages, and it holds "
+            f"{len(different)}: {found}"
         )
     if levels is not None:
         wanted = [plain(level) for level in levels]
@@ -209,7 +210,8 @@ class StageColumn(OutcomeColumns):
         called = f"the target {quoted(self.target)}"
         if len(different) > MOST_STAGES and unique.dtype.kind in "iuf":
             raise InputError(
-                f"{called} holds {len(different)} different numbers: for a number as the outcome use --outcome "
+                f"{called} holds {len(different)} different numbers: for a number as the outcome use "
+                "--outcome "
                 "continuous, for a count --outcome count."
             )
         classes = in_order(different, levels, called, "--levels 'low<mid<high'")

@@ -340,6 +340,10 @@ class OutcomeColumns(ABC):
     def read(self, table: Any, path: str | PathLike[str]) -> OutcomeCells:
         """The cells of a piece of the file; what cannot be read is refused."""
 
+    def values_of(self, option: str, values: Labels) -> Labels:
+        """(n,) of the column of an option; several are fields, called like their options."""
+        return values if values.dtype.names is None else values[option.removeprefix("--")]
+
     def tidied(self, values: Labels) -> Labels:
         """The same as people write it: 1.0 becomes 1."""
         return values

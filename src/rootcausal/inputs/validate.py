@@ -94,7 +94,8 @@ def _refuse_what_sets_cannot(whole: bool, groups: Any) -> None:
     """What does not go together with matched sets."""
     if not whole:
         raise InputError(
-            "values are missing, and rows of matched sets have to be whole: fill in what is missing, or leave out "
+            "values are missing, and rows of matched sets have to be whole: fill in what is missing, "
+            "or leave out "
             "these rows or columns (a set that is left without a case or a control tells nothing)"
         )
     if groups is not None:

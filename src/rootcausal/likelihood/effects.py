@@ -1,7 +1,8 @@
 """What each column does to the outcome, all others held fixed, without a prior on effects.
 
 The outcome is regressed on all columns of the cohort at once, covariates included: log-odds and log-hazards
-with Firth's penalty, numbers by least squares; matched sets, stages and counts by maximum likelihood. That cases and controls were sampled apart changes nothing but
+with Firth's penalty, numbers by least squares; matched sets, stages and counts by maximum likelihood. That
+cases and controls were sampled apart changes nothing but
 the intercept of log-odds (Prentice & Pyke 1979).
 """
 
@@ -19,7 +20,6 @@ from ..backends.blas import one_blas_thread
 from ..backends.choose import choose_table, without_gpu
 from ..method.moments import Columns, describe_columns
 from ..method.table import F64, Index
-from ..outcomes.binary import Binary
 from ..outcomes.continuous import Continuous
 from ..outcomes.count import Count
 from ..outcomes.matched import Matched

@@ -303,7 +303,7 @@ class Table(Protocol):
         ...
 
     def stage_sums(self, cols: Index, beta: F64) -> LossSums:
-        """Log-likelihood of stages given ``cols`` (proportional odds); last in beta the thresholds, ascending.
+        """Log-likelihood of stages given ``cols`` (proportional odds); last in beta thresholds, ascending.
 
         A row at the stage c has log(F(θ_(c+1) − η) − F(θ_c − η)), F being the logistic function, and the
         first and last θ infinite. Where thresholds do not ascend it is −∞, and there are no derivatives.

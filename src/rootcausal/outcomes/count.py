@@ -22,7 +22,16 @@ from ..method.model_parts import Attribution
 from ..method.population import ClassWeights
 from ..method.schema import MODEL, Array
 from ..method.table import F64, LARGEST_LOG_HAZARD, Index, LossSums, Table
-from .base import MOST_LOG_ODDS, Fold, Proportional, Scored, Specification, TableLoss, is_positive, mean_of_folds
+from .base import (
+    MOST_LOG_ODDS,
+    Fold,
+    Proportional,
+    Scored,
+    Specification,
+    TableLoss,
+    is_positive,
+    mean_of_folds,
+)
 from .simulated import Asked, Drawn, Population
 from .words import ITS_OWN, Words, fold, wrapped
 
@@ -65,7 +74,7 @@ class Totals:
         patients = np.bincount(place, weights=np.concatenate([self.patients, other.patients]))
         return Totals(
             values,
-            patients,
+            patients.astype(np.float64),
             self.exposure + other.exposure,
             self.squares + other.squares,
             self.product + other.product,
@@ -160,16 +169,16 @@ class Count(Scored):
         mean = scores.total / n
         variance = max(scores.squares - n * mean * mean, 0.0) / max(n - 1.0, 1.0)
         sd = max(variance**0.5, np.finfo(float).tiny)
-        return cls(
-            totals.rate, totals.values, totals.patients, totals.dispersion(fixed), mean, sd, fixed
-        )
+        return cls(totals.rate, totals.values, totals.patients, totals.dispersion(fixed), mean, sd, fixed)
 
     def again(self, known: np.ndarray) -> Count:
         return Count.of(known, self.fixed)
 
     @staticmethod
     def is_enough(known: np.ndarray) -> bool:
-        return bool(len(known)) and bool(known[:, 0].sum() >= FEWEST_EVENTS) and np.unique(known[:, 0]).size > 1
+        return (
+            bool(len(known)) and bool(known[:, 0].sum() >= FEWEST_EVENTS) and np.unique(known[:, 0]).size > 1
+        )
 
     @staticmethod
     def lacks(known: np.ndarray) -> str:
@@ -192,7 +201,7 @@ class Count(Scored):
         return RateAttribution(effects, float(baseline[0]))
 
     def _dispersion_given(self, table: Table, cols: Index) -> float:
-        """The dispersion that the errors leave: of the greatest adjusted profile likelihood (Cox & Reid 1987).
+        """The dispersion that the errors leave, by the adjusted profile likelihood (Cox & Reid 1987).
 
         The adjustment is for how many errors there are; without it many would leave too little.
         """
@@ -328,7 +337,13 @@ def amount_of(expected: float) -> str:
     """An expected count, with the digits that matter: ``0.031``, ``1.84``, ``12.3``, ``1,204``."""
     if expected < 0.1:
         return f"{expected:.2g}"
-    return f"{expected:.2f}" if expected < 10.0 else f"{expected:,.1f}" if expected < 100.0 else f"{expected:,.0f}"
+    return (
+        f"{expected:.2f}"
+        if expected < 10.0
+        else f"{expected:,.1f}"
+        if expected < 100.0
+        else f"{expected:,.0f}"
+    )
 
 
 def _on_rate(value: float) -> str:
@@ -343,10 +358,12 @@ def _meaning(of_what: str, each: str, base_value: float, covariates: bool) -> st
     if covariates:
         average, parts = "shocks and covariates", "these and all variables"
     return wrapped(
-        f"What the numbers mean: expected is how high the model expects {of_what} to be{each}. The rate is that, "
+        f"What the numbers mean: expected is how high the model expects {of_what} to be{each}. The "
+        "rate is that, "
         f"relative to a patient whose {average} are all average (×1.00), of whom "
         f"{amount_of(math.exp(min(base_value, LARGEST_LOG_HAZARD)))} is expected. A root cause is a variable "
-        f"whose own shock, {ITS_OWN}, raises this patient's rate; the largest comes first. ×2 doubles the rate, "
+        f"whose own shock, {ITS_OWN}, raises this patient's rate; the largest comes first. ×2 doubles "
+        "the rate, "
         f"×0.50 halves it; what {parts} do, multiplied, makes the patient's rate."
     )
 
@@ -426,5 +443,5 @@ COUNT = Specification(
         "rank_correlation": "its ranks go with those of the counts with a correlation of {:.2f}",
     },
     check_facts=_check_facts,
-    checks=("gives_away", "influence"),
+    checks=("gives_away", "straight", "influence"),
 )

@@ -332,5 +332,5 @@ ORDINAL = Specification(
         "brier": BRIER,
     },
     check_facts=_check_facts,
-    checks=("gives_away", "proportional_odds", "influence"),
+    checks=("gives_away", "proportional_odds", "straight", "influence"),
 )

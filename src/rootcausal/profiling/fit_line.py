@@ -11,7 +11,7 @@ from .look import Look, variables_left
 # Options that say which column is the outcome: they are in the line by themselves.
 # What no option deals with, and a fit refuses.
 PREVENTS = ("nothing measured", "intervals")
-OF_OUTCOME = ("--time", "--event", "--outcome")
+OF_OUTCOME = ("--time", "--event", "--outcome", "--strata")
 
 
 def fit_arguments(look: Look, path: str | PathLike[str], read_so: Sequence[str] = ()) -> list[str] | None:
@@ -24,15 +24,28 @@ def fit_arguments(look: Look, path: str | PathLike[str], read_so: Sequence[str] 
         return None
     if any(finding.name in PREVENTS for finding in look.findings):
         return None
-    if not look.number and (target.disease is None or target.too_few(of_all=look.time is None)):
+    of_labels = look.kind in ("binary", "matched", "survival")
+    if of_labels and (target.disease is None or target.too_few(of_all=look.time is None)):
         return None
     file = fspath(path)
-    outcome = ["--target", target.name, *(["--outcome", "continuous"] if look.number else [])]
+    outcome = ["--target", target.name, *([] if of_labels else ["--outcome", str(look.kind)])]
+    if look.strata is not None:
+        outcome += ["--strata", look.strata]
     if look.time is not None:
         outcome = ["--time", look.time, "--event", target.name]
     found = dict.fromkeys(option for one in look.findings if one.in_line for option in one.options)
     found = {option: None for option in found if option[0] not in OF_OUTCOME}
-    order = ("--positive", "--negative", "--id", "--after", "--drop", "--na", "--kind", "--covariate")
+    order = (
+        "--levels",
+        "--positive",
+        "--negative",
+        "--id",
+        "--after",
+        "--drop",
+        "--na",
+        "--kind",
+        "--covariate",
+    )
     options = sorted(found, key=lambda option: order.index(option[0]))
     return [
         "fit",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..files.cells import with_decimal_commas
 from ..inputs.kinds import Kind
+from ..inputs.outcomes import Said
 from ..method.table import Index
 from ..wording import listed, plural
 from .column_types import FITTED, ColumnFacts, Shape, days_since, facts_of, shape_of
@@ -39,6 +40,7 @@ from .leakage import (
     find_parts,
     find_telling_absence,
 )
+from .matched import find_sets, seen_as_sets, sets_among
 from .missing_codes import find_codes, find_survey_weights, find_unmeasured, find_zeros
 from .single_columns import (
     find_dates,
@@ -59,9 +61,11 @@ from .target import (
     candidates,
     codes_of,
     find_contradiction,
+    find_count,
     find_number,
+    find_stages,
     find_target,
-    is_number,
+    kind_of,
     target_of,
 )
 
@@ -86,6 +90,8 @@ class Look:
     time : the column that says how long patients were followed until the event, or not; None without one.
     followed : how long that was, in words.
     number : whether the target is taken for a number.
+    kind : what the target is: the name of an outcome; None where no target was named.
+    strata : the column that says which rows are a matched set; None without one.
     findings : what to know before a fit.
     n_asked : in how many rows copies, and columns that decide the outcome, were looked for.
     """
@@ -100,6 +106,8 @@ class Look:
     time: str | None = None
     followed: str = ""
     number: bool = False
+    kind: str | None = None
+    strata: str | None = None
 
 
 def look(
@@ -108,7 +116,8 @@ def look(
     id_column: str | None = None,
     said: Mapping[str, Kind] | None = None,
     time: str | None = None,
-    outcome: Literal["binary", "continuous"] | None = None,
+    outcome: Said | None = None,
+    strata: str | None = None,
 ) -> Look:
     """Look at a pyarrow table; ``target``, ``id_column`` and ``time`` are columns of it.
 
@@ -146,10 +155,13 @@ def look(
         *find_too_large(variables, kinds),
         *find_repeated_rows(columns, table, id_column),
     ]
-    seen = _Outcome(None, np.full(table.num_rows, -1))
+    seen, sets = _Outcome(None, np.full(table.num_rows, -1)), None
     if target is not None:
         seen = _outcome(target, time, outcome, columns, by_name, n_rows - table.num_rows)
-        findings = [*proposed, *seen.findings, *findings]
+        sets, of_sets = _sets(variables, seen, time, strata, table)
+        if sets is not None:  # such a study has no prevalence to ask for
+            seen = seen._replace(findings=[one for one in seen.findings if one.name != "sampling"])
+        findings = [*proposed, *seen.findings, *of_sets, *findings]
         findings += _of_outcome(variables, kinds, target, time, seen, columns, rows, findings)
     findings += _of_the_rest(columns, variables, kinds, findings, rows, told, set(said or {}))
     could = () if target is not None else tuple(candidates(columns, kinds))
@@ -157,7 +169,8 @@ def look(
     followed = "" if time is None else in_words(by_name[time])
     n_asked = n_rows if rows.size == table.num_rows else rows.size
     out_of = (n_rows, facts, seen.labels, could, tuple(findings), n_asked)
-    return Look(*out_of, pairs, time, followed, seen.number)
+    kind = None if target is None else "matched" if sets is not None else seen.kind
+    return Look(*out_of, pairs, time, followed, seen.number, kind, sets)
 
 
 class _Outcome(NamedTuple):
@@ -168,12 +181,13 @@ class _Outcome(NamedTuple):
     who: Who = CASES
     number: bool = False
     findings: Sequence[Finding] = ()
+    kind: str = "binary"
 
 
 def _outcome(
     target: str,
     time: str | None,
-    outcome: Literal["binary", "continuous"] | None,
+    outcome: Said | None,
     columns: list[Counted],
     by_name: dict[str, Counted],
     n_gone: int,
@@ -182,8 +196,14 @@ def _outcome(
     labels, _ = target_of(by_name[target])
     used = next(cells for cells in columns if cells.name == target)
     nobody = np.full(used.n_rows, -1)
-    if outcome == "continuous" or (outcome is None and time is None and is_number(by_name[target])):
-        return _Outcome(labels, nobody, number=True, findings=find_number(by_name[target]))
+    cells = by_name[target]
+    if time is None:
+        kind = outcome or kind_of(cells, labels)
+        if kind in ("continuous", "count"):
+            said = find_number(cells) if kind == "continuous" else find_count(cells)
+            return _Outcome(labels, nobody, number=True, findings=said, kind=kind)
+        if kind == "ordinal":
+            return _Outcome(labels, nobody, findings=find_stages(cells, labels), kind=kind)
     ill = nobody if labels.disease is None else codes_of(used, labels)
     if time is None:
         labels, contradicted = find_contradiction(labels, ill, columns)
@@ -192,7 +212,22 @@ def _outcome(
     labels, contradicted = find_contradiction(labels, ill, columns)
     labels, late = find_late_events(labels, ill, next(c for c in columns if c.name == time))
     said = [*find_intervals(by_name[time], [*by_name.values()]), *contradicted, *late]
-    return _Outcome(labels, ill, EVENTS, findings=[*said, *find_event(labels, by_name[time], n_gone)])
+    said = [*said, *find_event(labels, by_name[time], n_gone)]
+    return _Outcome(labels, ill, EVENTS, findings=said, kind="survival")
+
+
+def _sets(
+    variables: list[Counted], seen: _Outcome, time: str | None, strata: str | None, table: Any
+) -> tuple[str | None, list[Finding]]:
+    """The column that says which rows are a matched set, given or found, and what is said of it."""
+    if time is not None or seen.kind != "binary":
+        return None, []
+    found = None if strata is not None else sets_among(variables, seen.ill, table)
+    if strata is not None:
+        found = seen_as_sets(next(cells for cells in variables if cells.name == strata), table)
+    if found is None:
+        return None, []
+    return found.name, find_sets(found, variables, strata is not None)
 
 
 def _kinds(columns: list[Counted], said: Mapping[str, Kind], id_column: str | None) -> dict[str, Shape]:
@@ -210,7 +245,7 @@ def _with_outcome(
     kinds: dict[str, Shape],
     target: str | None,
     time: str | None,
-    outcome: Literal["binary", "continuous"] | None,
+    outcome: Said | None,
 ) -> tuple[Any, list[Counted], dict[str, Shape]]:
     """The same in the rows that a fit would use: what varies elsewhere may be a constant among them."""
     by_name = {cells.name: cells for cells in columns}
@@ -218,7 +253,7 @@ def _with_outcome(
     for name in (target, time):
         if name is not None and (by_name[name].numbers is not None or by_name[name].codes is not None):
             used &= ~by_name[name].missing
-    if target is not None and time is None and outcome != "continuous":
+    if target is not None and time is None and outcome in (None, "binary"):
         labels, ill = target_of(by_name[target])
         if labels.disease is not None and not labels.guessed:
             used &= ill >= 0
@@ -319,7 +354,7 @@ def _left_out(findings: list[Finding]) -> set[str]:
         for one in findings
         if one.in_line
         for option in one.options
-        if option[0] in ("--drop", "--after", "--id")
+        if option[0] in ("--drop", "--after", "--id", "--strata")
     }
 
 
@@ -350,7 +385,7 @@ def _both_classes(ill: Index, rows: Index) -> Index:
 def variables_left(look: Look) -> list[str]:
     """The columns that the proposed line fits."""
     out = _left_out(list(look.findings))
-    told = {look.time, None if look.target is None else look.target.name}
+    told = {look.time, look.strata, None if look.target is None else look.target.name}
     return [
         column.name
         for column in look.columns

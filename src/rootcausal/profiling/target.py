@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..inputs.kinds import levels_in_order
 from ..inputs.labels import ANSWERS, asks_who_is_well, place_of_disease, place_of_health, says_ill
 from ..inputs.sampling import chosen_ratio
 from ..inputs.target import one_spelling
@@ -15,6 +16,7 @@ from ..method.table import Index
 from ..name_hints.endpoints import says_end
 from ..name_hints.exogenous import says_first
 from ..name_hints.visits import measured_first
+from ..outcomes.ordinal import MOST_STAGES
 from ..wording import amount, listed, plural, quoted
 from .column_types import Shape
 from .counts import Counted, as_text
@@ -182,6 +184,87 @@ def find_number(cells: Counted) -> list[Finding]:
     found = [Finding("target", (cells.name,), sentence, (("--outcome", "continuous"),), True)]
     if cells.n_missing:
         sentence = f"{plural(cells.n_missing, 'row')} without a number in {name} would be left out."
+        found.append(Finding("target missing", (cells.name,), sentence))
+    return found
+
+
+def kind_of(cells: Counted, labels: TargetFacts) -> str:
+    """What a target is, where nobody said: the name of an outcome."""
+    if is_number(cells):
+        return "count" if is_count(cells) else "continuous"
+    return "ordinal" if says_stages(cells, labels) else "binary"
+
+
+def is_count(cells: Counted) -> bool:
+    """Whether a number looks like a count: whole, from 0 on, with a tail to the right that Poisson's has.
+
+    A score may look the same, which is said.
+    """
+    if not (cells.form == "number" and cells.whole and cells.numbers is not None):
+        return False
+    there = cells.numbers[~np.isnan(cells.numbers)]
+    mean = float(there.mean())
+    return bool(there.min() == 0.0 and mean > float(np.median(there)) and float(there.var()) > mean)
+
+
+def says_stages(cells: Counted, labels: TargetFacts) -> bool:
+    """Whether a target has three levels or more that say their order, and none that says who is ill "
+    "or well.
+    """
+    texts = [text for text, _ in labels.labels]
+    if cells.form != "text" or not 3 <= len(texts) <= MOST_STAGES or cells.strange:
+        return False
+    if place_of_disease(texts, cells.name) is not None or place_of_health(texts) is not None:
+        return False
+    return cells.order is not None or levels_in_order(texts) is not None
+
+
+def find_stages(cells: Counted, labels: TargetFacts) -> list[Finding]:
+    """What there is to say about a target of stages in order."""
+    texts = [text for text, _ in labels.labels]
+    options: tuple[tuple[str, ...], ...] = (("--outcome", "ordinal"),)
+    ordered = texts if cells.form == "number" else levels_in_order(texts)
+    if cells.order is not None:
+        ordered = list(cells.order)
+    shown = listed([quoted(text, 30) for text in ordered or texts], 10)
+    if ordered is None:
+        options = (*options, ("--levels", "LOW<HIGH"))
+        sentence = (
+            f"The stages of the target {quoted(cells.name)}, {shown}, do not say their order: list "
+            "them from low "
+            "to high in the place of LOW<HIGH."
+        )
+        return [Finding("target", (cells.name,), sentence, options, True)]
+    if cells.order is not None and levels_in_order(texts) is None:
+        options = (*options, ("--levels", "<".join(ordered)))
+    sentence = (
+        f"The target {quoted(cells.name)} has stages in order, from low to high {shown}: what moves a "
+        "patient to a "
+        "higher one is learned (--outcome ordinal). For yes or no choose two labels with --positive and "
+        "--negative."
+    )
+    found = [Finding("target", (cells.name,), sentence, options, True)]
+    if cells.n_missing:
+        sentence = (
+            f"{plural(cells.n_missing, 'row')} without a stage in {quoted(cells.name)} would be left out."
+        )
+        found.append(Finding("target missing", (cells.name,), sentence))
+    return found
+
+
+def find_count(cells: Counted) -> list[Finding]:
+    """What there is to say about a target that is a count."""
+    name, low, high = quoted(cells.name), *(amount(float(cells.different[k])) for k in (0, -1))
+    sentence = (
+        f"The target {name} looks like a count of events, whole numbers from {low} to {high} with a "
+        "long tail: what "
+        "moves its rate is learned (--outcome count; --exposure names the column of the time or "
+        "amount that each "
+        "count is of). If it is a score, use --outcome continuous."
+    )
+    found = [Finding("target", (cells.name,), sentence, (("--outcome", "count"),), True)]
+    if cells.n_missing:
+        sentence = f"{plural(cells.n_missing, 'row')} without a count in {name} would be left out."
         found.append(Finding("target missing", (cells.name,), sentence))
     return found
 

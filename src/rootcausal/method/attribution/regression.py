@@ -118,8 +118,7 @@ def _objective(loss: Loss, beta: F64, k: int, penalty: float) -> LossSums:
 def by_baseline(information: F64, values: F64) -> F64:
     """Values (..., b) times the inverse of the information (b, b) on the parameters of a baseline."""
     if len(information) > 1 and information[0, 1]:
-        found: F64 = np.linalg.solve(information, values.T).T
-        return found
+        return np.asarray(np.linalg.solve(information, values.T).T, dtype=np.float64)
     return values / information.diagonal()  # no two of them have a curvature together
 
 

@@ -370,5 +370,177 @@ const ofNumber = {
   base: () => ["Base value", `${told.toText(content.base_value)}: what is expected of a patient whose ${ofAverage} are all average`],
 };
 
-const told = { binary: ofDiagnosis, survival: ofEvent, continuous: ofNumber }[facts.kind];
+/** Stages in order. Shocks add log-odds of a higher one, and risks are those of the cut. */
+const ofStages = {
+  ...ofDiagnosis,
+  name: () => content.target,
+  opening: () => ["Under this model, the risk of “", "” is "],
+  haveIt: () => "are there",
+  happened: (row) => ["Stage: “", element("bdi", {}, stageOf(row)), "”"],
+  happenedShort: (row) => ["“", element("bdi", {}, stageOf(row)), "”"],
+  happenedKinds: (facts.stages ?? []).map((stage, place) => [String(place), stage]),
+  happenedKind: (row) => String(told.happenedRank(row)),
+  happenedOf: (rows) => `Of the ${rows.length} most alike, ${rows.filter((row) => told.happenedRank(row) >= facts.cut).length || "none"} were at “${facts.stages[facts.cut]}”${ofCut()}.`,
+  titles: () => [[term("Base risk"), `: all ${ofAverage} average`], "This patient's risk"],
+  does: (value) => `adds ${signed(value)} to the log-odds of a higher stage`,
+  addedWords: "What each variable's shock adds to the log-odds of a higher stage",
+  besideButtons: "the log-odds of a higher stage that a shock of one standard deviation (SD) adds",
+  shockDoes: ({ coef }) => [`changes the log-odds of a higher stage by ${signed(coef)} (${odds(coef)})`],
+  glossary: () => [
+    ["Root cause", "A variable whose shock raises the odds of a higher stage. A high value that only follows from another variable is not one."],
+    ["Risk", `The probability of stage “${facts.stages[facts.cut]}”${ofCut()}. The same shocks move the odds of every other higher stage by as much.`],
+    ["Base risk", `The risk of a patient whose ${ofAverage} are all average.`],
+    ["Log-odds", "The scale on which shocks add up. +0.69 doubles the odds of a higher stage, −0.69 halves them."],
+  ],
+  assumptions: {
+    sample: ["A sample of the population", SAMPLE],
+    last: LAST,
+    more: [["Proportional odds", "Each shock adds the same to the log-odds of every higher stage, whatever the other shocks are."]],
+  },
+  cohort: ({ rows }) => [
+    ["Patients", rows.toLocaleString("en")],
+    ["Stages", facts.stages.flatMap((stage, place) => [place ? " < " : "", element("bdi", {}, stage), ` (${facts.counts[place].toLocaleString("en")})`])].flat(),
+  ],
+  base: () => ["Base value", `${signed(content.base_value, 4)}: log-odds of stage “${facts.stages[facts.cut]}”${ofCut()} of a patient whose ${ofAverage} are all average`],
+};
+
+const stageOf = (row) => facts.stages[told.happenedRank(row)];
+const ofCut = () => (facts.cut === facts.stages.length - 1 ? "" : " or higher");
+
+/** What odds within a set and rates have in common: a patient has so many times those of another. */
+const ofRatios = (noun) => ({
+  ...ofRisks,
+  it: noun,
+  isChance: false,
+  predict: (predictor) => Math.exp(predictor),
+  predictionTicks: [],
+  opening: () => [`Under this model, the ${noun} of “`, "” are "],
+  separated: "The shocks decide for some patients: ranks are useful, sizes are uncertain.",
+  thePrediction: `the ${noun}`,
+  notableSize: () => `the ${noun} ${ratio(content.notable)}-fold or more`,
+  notableRule: () => `a shock stands out, as a root cause or as protective, where it makes the ${noun} at least ${ratio(content.notable)} times as high or as low`,
+  besidePrediction: () => "",
+  beside: (value) => `×${ratio(value)}`,
+  does: (value) => onRatio(value, noun),
+  inDot: (value) => `${noun} × ${ratio(value)}`,
+  unitText: ` ${noun}`,
+  range: (lower, upper) => `of the ratio ${ratio(lower)} to ${ratio(upper)}`,
+  barTitle: ({ count: n, from, to }) => `${measured(from)} to ${measured(to)}: ${count(n, rowNoun)}`,
+  waterfallCaption: () => `Each bar is how many times as high one shock makes the ${noun}${covariates.length ? "; the grey one is what covariates do together" : ""}${whiskersSaid()}.`,
+  axis: (domain, narrow) => ({ label: `${noun}, times`, ticks: doublings(domain, narrow ? 4 : 8), tickFormat: ratioTick }),
+  addedAxis: (domain, narrow) => ({ ...told.axis(domain, narrow), label: `${noun} times` }),
+  addedWords: `How many times as high each variable's shock makes the ${noun}`,
+  sizeHead: "Typical size (ratio)",
+  sizeText: ratio,
+  effectHeads: ["Ratio of one SD", ...(content.bootstrap === null ? [] : ["95 % interval"])],
+  effectCells: (one) => [ratio(one.coef), ...effectInterval(one, (end) => ratio(end))],
+  besideButtons: `how many times as high a shock of one standard deviation (SD) makes the ${noun}`,
+  effect: (value, signless) => (signless ? `×÷${ratio(Math.abs(value))}` : `×${ratio(value)}`),
+  arrow: (weight, signless) => `${signless ? `×÷${ratio(Math.abs(weight))}` : `×${ratio(weight)}`} ${noun}`,
+  changes: (size) => `it changes the ${noun} at least ${ratio(size)}-fold`,
+  shockDoes: (one) => [`${one.coef < 0 ? "lowers" : "raises"} the ${noun} of “`, named(told.name()), `” ${ratio(Math.abs(one.coef))}-fold${intervalText(one, ratio)}`],
+});
+
+/** "raises the odds 1.80-fold" */
+function onRatio(value, noun) {
+  if (ratio(Math.abs(value)) === "1.00") return `hardly changes the ${noun}`;
+  return `${value < 0 ? "lowers" : "raises"} the ${noun} ${ratio(Math.abs(value))}-fold`;
+}
+
+/** Cases among their matched sets: no risks, but odds beside others of the same set. */
+const ofSets = {
+  ...ofRatios("odds"),
+  name: ofDiagnosis.name,
+  baseLabel: "all average",
+  fromTo: "From one of the same set whose shocks are all average to this one",
+  prediction: "odds in the set",
+  predictedText: (times) => `×${ratio(Math.log(times))}`,
+  toText: (predictor) => `×${ratio(predictor)}`,
+  inList: (predictor) => `odds in the set ${told.toText(predictor)}`,
+  haveIt: () => "are cases",
+  listHead: "Odds in the set",
+  happenedShort: (row) => [told.happenedRank(row) ? "a case" : "a control"],
+  happenedRank: (row) => cell("known", row, 0, 3),
+  happenedKinds: [["yes", "case"], ["no", "control"]],
+  happenedKind: (row) => (told.happenedRank(row) ? "yes" : "no"),
+  happenedOf: (rows) => `Of the ${rows.length} most alike, ${d3.sum(rows, told.happenedRank) || "none"} were cases.`,
+  titles: () => [`Odds of one of the set whose ${ofAverage} are all average`, "This patient's odds"],
+  predictionsTitle: "Odds within the set",
+  predictionsAxis: { label: "odds within the set, times", tickFormat: (times) => `×${measured(times)}` },
+  withoutTitle: "Odds without this shock",
+  byLevelTitle: "Odds by level",
+  tableHeads: ["Odds", "Odds without"],
+  glossary: () => [
+    ["Root cause", "A variable whose shock raises this patient's odds to be the case of the set. A high value that only follows from another variable is not one."],
+    ["Odds in the set", `How many times as likely this one is to be the case as one of the same set whose ${ofAverage} are all average. Matched sets tell no risks.`],
+    ["Matched set", "A case and the controls that were chosen to be like it. What all of a set share, such as what they were matched on, is taken out."],
+  ],
+  assumptions: {
+    sample: ["Matched sets", "Controls were chosen by what they were matched on, and by nothing else that the outcome depends on; effects are those within the sets."],
+    last: LAST,
+    more: [["Additive log-odds", "Each shock multiplies the odds within a set by the same number, whatever the other shocks are."]],
+  },
+  cohort: ({ rows }) => [["Rows", `${rows.toLocaleString("en")}, of whom ${facts.cases.toLocaleString("en")} are cases, in ${facts.sets.toLocaleString("en")} matched sets that have both`]],
+  base: () => ["Base value", `the odds of one of the same set whose ${ofAverage} are all average; nothing is said of risks`],
+};
+
+/** An expected count, with the digits that matter. */
+function expectedCount(value) {
+  return value < 10 ? `${+value.toPrecision(value < 0.1 ? 2 : 3)}` : Math.round(value).toLocaleString("en");
+}
+
+const perExposure = facts.unit ? ` per ${facts.unit.replace(/s$/, "")}` : facts.exposed ? " per unit of exposure" : "";
+
+/** A count of events: shocks multiply its rate. */
+const ofCounts = {
+  ...ofRatios("rate"),
+  name: () => content.target,
+  baseLabel: "all average",
+  fromTo: "From the average patient to this one",
+  prediction: "expected count",
+  predictedText: (value) => `${expectedCount(value)}${perExposure}`,
+  toText: (predictor) => `${expectedCount(Math.exp(predictor))}${perExposure}`,
+  inList: (predictor) => `${told.toText(predictor)} expected`,
+  opening: () => ["Under this model, the expected count of “", "” is "],
+  listHead: `Expected${perExposure}`,
+  happened: (row) => [`Counted: ${countedText(row)}`],
+  happenedShort: (row) => [`${countedText(row)} counted`],
+  happenedRank: (row) => cell("known", row, 0, 2) / cell("known", row, 1, 2),
+  happenedKinds: [],
+  happenedKind: () => "",
+  happenedOf: (rows) => `The ${rows.length} most alike had ${expectedCount(d3.mean(rows, told.happenedRank))}${perExposure} on average.`,
+  besidePrediction: (predictor) => (predictor === content.base_value ? "" : element("small", {}, ` rate × ${ratio(predictor - content.base_value)}`)),
+  titles: () => [`Expected of a patient whose ${ofAverage} are all average`, "Expected of this patient"],
+  thePrediction: "the expected count",
+  predictionsTitle: "Expected counts",
+  predictionsAxis: { label: `expected count${perExposure}`, tickFormat: (value) => measured(value) },
+  withoutTitle: "Expected without this shock",
+  byLevelTitle: "Expected by level",
+  tableHeads: ["Rate", "Expected without"],
+  axis: (domain, narrow) => ({ label: `expected count${perExposure}`, ticks: doublings(domain, narrow ? 4 : 8), tickFormat: (predictor) => expectedCount(Math.exp(predictor)) }),
+  addedAxis: (domain, narrow) => ({ label: "rate times", ticks: doublings(domain, narrow ? 4 : 8), tickFormat: ratioTick }),
+  glossary: () => [
+    ["Root cause", "A variable whose shock raises this patient's rate. A high value that only follows from another variable is not one."],
+    ["Rate", "How many events are expected for a unit of exposure. Shocks multiply it: a rate ratio of 2 doubles it, one of 0.5 halves it."],
+    ["Average patient", `One whose ${ofAverage} are all average: rates are told as so many times that of this patient.`],
+  ],
+  assumptions: {
+    sample: ["A sample of the population", SAMPLE],
+    last: LAST,
+    more: [["Multiplied rates", "Each shock multiplies the rate by its own factor, whatever the other shocks are; counts vary about it by more than chance alone (negative binomial)."]],
+  },
+  cohort: ({ rows }) => [
+    ["Patients", rows.toLocaleString("en")],
+    ["Outcome", "“", named(told.name()), `”: mean count ${expectedCount(facts.mean)}`],
+  ],
+  base: () => ["Base value", `${told.toText(content.base_value)}: what is expected of a patient whose ${ofAverage} are all average`],
+};
+
+/** "3", or "3 in 2.5 years" where patients have an exposure. */
+function countedText(row) {
+  const [number, exposure] = [0, 1].map((column) => cell("known", row, column, 2));
+  return facts.exposed ? `${number} in ${measured(exposure)}${facts.unit ? ` ${facts.unit}` : ""}` : `${number}`;
+}
+
+const told = { binary: ofDiagnosis, survival: ofEvent, continuous: ofNumber, ordinal: ofStages, matched: ofSets, count: ofCounts }[facts.kind];
 const outcome = told.name();
