@@ -135,7 +135,7 @@ def fit(
     rootcausal fit labs.csv --target egfr --outcome continuous --out model.rci
     rootcausal fit study.csv --target case --strata set --out model.rci
     rootcausal fit labs.csv --target stage --outcome ordinal --out model.rci
-    rootcausal fit c.csv --target fits --outcome count --exposure weeks --out m.rci
+    rootcausal fit c.csv --target n --outcome count --exposure weeks --out m.rci
     rootcausal fit labs.parquet --target state --positive ill --out m.rci
     rootcausal fit labs.csv --target ill --drop ward --drop-missing --out m.rci
     rootcausal fit labs.csv --target died --after futime,relapse --out m.rci

@@ -327,7 +327,7 @@ class NamedOutcome:
         if self.strata is not None and self.strata == self.target:
             raise typer.BadParameter("is the same column as --target.", param_hint="--strata")
         if self.outcome not in (None, "binary"):
-            _refuse({"--strata": self.strata}, f"is for two labels, not for --outcome {self.outcome}")
+            _refuse({"--strata": self.strata}, f"is for labels, not for --outcome {self.outcome}")
 
 
 @dataclass(frozen=True)
@@ -398,7 +398,7 @@ class OutcomeOptions(NamedOutcome):
         if self.outcome not in (None, "binary"):
             _refuse(
                 {"--positive": self.positive, **labels},
-                f"is for two labels, not for --outcome {self.outcome}",
+                f"is for labels, not for --outcome {self.outcome}",
             )
         if self.outcome == "continuous":
             return NumberColumn(self.target, self.unit)

@@ -16,8 +16,6 @@ from ..errors import InputError
 from ..inputs.binary import Diagnosis
 from ..inputs.kinds import ColumnHints
 from ..inputs.knowledge import Knowledge
-from ..inputs.matched import ON_A_CLUSTER, MatchedDiagnosis, sets_of, variables_and_sets
-from ..inputs.ordinal import Stages
 from ..inputs.outcomes import Target
 from ..inputs.patients import Cohort
 from ..inputs.target import warn_of_choice
@@ -191,6 +189,8 @@ class RCI(ClassifierMixin, OfOneColumn):
         """The variables of X, and the matched set of each row, or None; refused where there can be none."""
         if strata is None:
             return X, None
+        from ..inputs.matched import ON_A_CLUSTER, variables_and_sets
+
         if nw.dependencies.is_dask_dataframe(X) or self.backend == "dask":
             raise InputError(ON_A_CLUSTER)
         wrong = {
@@ -267,6 +267,8 @@ class RCI(ClassifierMixin, OfOneColumn):
         return np.column_stack([1.0 - risk, risk])
 
     def _chance_in_sets(self, X: Any, strata: Any) -> F64:
+        from ..inputs.matched import sets_of, variables_and_sets
+
         if strata is None:
             raise InputError(
                 "matched sets tell no risks by themselves: give strata, the set of each row, for the "
@@ -312,6 +314,8 @@ class RCI(ClassifierMixin, OfOneColumn):
         return self._with_unranked(self.shapley_values(X, strata))
 
     def _sets_told(self, X: Any, strata: Any) -> tuple[Any, Any]:
+        from ..inputs.matched import variables_and_sets
+
         check_is_fitted(self)
         if strata is None:
             return X, None
@@ -358,8 +362,14 @@ class RCI(ClassifierMixin, OfOneColumn):
 
     def _target(self, y: Any, strata: Any) -> Target:
         if self.outcome == ORDINAL:
+            from ..inputs.ordinal import Stages
+
             return Stages(y, self.levels)
-        return Diagnosis(y, self.positive) if strata is None else MatchedDiagnosis(y, self.positive, strata)
+        if strata is None:
+            return Diagnosis(y, self.positive)
+        from ..inputs.matched import MatchedDiagnosis
+
+        return MatchedDiagnosis(y, self.positive, strata)
 
     def _known(self, y: Any, strata: Any = None) -> Target:
         """What happened to patients of a fitted model."""

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import InputError
 from ..inputs.continuous import Amount
-from ..inputs.count import Tally
 from ..inputs.kinds import ColumnHints
 from ..inputs.knowledge import Knowledge
 from ..inputs.outcomes import Target, given_by, numbers_of, refuse_missing
@@ -183,4 +182,8 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
     def _known(self, y: Any, exposure: Any = None) -> Target:
         if exposure is not None:
             self._refuse_exposure()
-        return Tally(y, exposure, self.dispersion) if self.outcome == COUNT else Amount(y)
+        if self.outcome != COUNT:
+            return Amount(y)
+        from ..inputs.count import Tally
+
+        return Tally(y, exposure, self.dispersion)

@@ -166,7 +166,7 @@ class TotalsThere:
 
     def __add__(self, other: TotalsThere) -> TotalsThere:
         totals, wrong = self.totals + other.totals, self.wrong or other.wrong
-        if totals.values.size > MOST_COUNTS:
+        if len(totals.patients) > MOST_COUNTS:
             wrong = (
                 wrong or f"the target has more than {MOST_COUNTS:,} different counts: take it for a number"
             )
