@@ -1,9 +1,13 @@
 """The guide as a site: ``make docs``."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
 
 from rootcausal import __version__
 
@@ -44,5 +48,19 @@ def make_demo_page(*_: Any) -> None:
     )
 
 
+class Help(SphinxDirective):
+    """What ``--help`` of a command prints: ``{help} fit``."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        command = [sys.executable, "-m", "rootcausal", self.arguments[0], "--help"]
+        done = subprocess.run(
+            command, check=True, capture_output=True, text=True, env={**os.environ, "COLUMNS": "96"}
+        )
+        return [nodes.literal_block(done.stdout, done.stdout, language="text")]
+
+
 def setup(app: Any) -> None:
+    app.add_directive("help", Help)
     app.connect("config-inited", make_demo_page)

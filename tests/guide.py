@@ -34,7 +34,19 @@ SNIPPET = re.compile(
 )
 SETS_UP = ("pip", "git", "cd", "make", "python", "python3", "source", "curl", "docker")
 SHELLS = ("sh", "bash", "console", "shell")
-NOT_RUN = ("text", "json", "bibtex", "mermaid", "diff", "r", "{toctree}", "{eval-rst}", "{include}", "{raw}")
+NOT_RUN = (
+    "text",
+    "json",
+    "bibtex",
+    "mermaid",
+    "diff",
+    "r",
+    "{toctree}",
+    "{eval-rst}",
+    "{include}",
+    "{raw}",
+    "{help}",
+)
 # How a result was made depends on the machine, and says so itself.
 PROVENANCE = re.compile(r"^made by rootcausal .*\n", re.MULTILINE)
 WIDTH, LINES_SHOWN, LAST_SHOWN = 100, 30, 6

@@ -56,7 +56,7 @@ def test_bad_cohorts_leave_nothing_behind(tmp_path: Path, content: str, expected
         (["--variant", "fast"], "'fast'"),
         (["--backend", "abacus"], "'abacus'"),
         (["--out", "cohort.csv"], "ends in .rci"),
-        (["--colour", "red"], "No such option"),
+        (["--colour", "red"], "no such option"),
     ],
 )
 def test_wrong_usage(cohort: Path, options: list[str], expected: str) -> None:

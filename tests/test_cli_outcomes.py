@@ -13,6 +13,7 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
 from command_line import error, ok, run
+from page_facts import facts_of
 
 import rootcausal
 from rootcausal import RCI, RCIRegressor, RCISurvival
@@ -451,8 +452,21 @@ def test_horizons_that_are_none(tmp_path: Path) -> None:
 
 def test_a_page_needs_an_outcome_or_a_model(tmp_path: Path) -> None:
     arguments = ["report", written(tmp_path, cohort()), "--out", tmp_path / "p.html"]
-    for options in ([], [*TIMES, "--model", tmp_path / "m.rci"]):
-        assert "give either --target, or --time and --event" in error(2, *arguments, *options)
+    assert "give --target, or --time and --event" in error(2, *arguments)
+
+
+@pytest.mark.parametrize("options", [TIMES, NUMBER], ids=["times", "number"])
+def test_what_happened_to_new_patients_is_said_as_of_the_cohort(tmp_path: Path, options: list[str]) -> None:
+    table = cohort() if options is TIMES else graded()
+    fit(tmp_path, table, *options)
+    page = ["report", tmp_path / "c.csv", "--model", tmp_path / "m.rci", "--out", tmp_path / "p.html"]
+    named = [option for option in options if option not in ("--outcome", "continuous")]
+    ok(*page, "--id", "patient", *named)
+    known = facts_of(tmp_path / "p.html")
+    ok("report", tmp_path / "c.csv", "--id", "patient", *options, "--out", tmp_path / "q.html")
+    assert known["made"] == facts_of(tmp_path / "q.html")["made"]
+    other = ["--target", named[-1]] if options is TIMES else ["--time", "a", "--event", "b"]
+    assert "name --" in error(3, *page, *other)
 
 
 # --- numbers ----------------------------------------------------------------------------------------------

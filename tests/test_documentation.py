@@ -13,6 +13,7 @@ is not shown says why: ``<!-- output not shown: why -->``. ``python tests/guide.
 import re
 
 import pytest
+import typer
 from guide import (
     NOT_RUN,
     NOT_SHOWN,
@@ -27,6 +28,7 @@ from guide import (
 )
 
 from rootcausal import __version__, plots
+from rootcausal.cli import app
 
 
 @pytest.fixture
@@ -73,6 +75,11 @@ def test_limits_of_leaks_are_those_of_the_code():
     (text,) = (page.read_text(encoding="utf-8") for page in PAGES if page.name == "preparing-a-cohort.md")
     assert with_tables_of_checks(text) == text
     assert "\n<!-- limits -->\n| limit |" in text and "| absence, follow-up | 0.65 (p < 0.001) |" in text
+
+
+def test_the_page_of_commands_has_them_all():
+    (text,) = (page.read_text(encoding="utf-8") for page in PAGES if page.name == "command-line.md")
+    assert re.findall(r"(?m)^```\{help\} (\w+)$", text) == list(typer.main.get_command(app).commands)
 
 
 def test_every_snippet_names_its_language():

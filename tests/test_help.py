@@ -56,7 +56,55 @@ def test_help_says_words_and_not_types(monkeypatch, command):
 
 
 def test_wrong_usage_says_what_is_needed():
-    assert "Usage: rootcausal fit COHORT... --out FILE [options]" in error(2, "fit", "x.csv")
+    said = error(2, "simulate", "--rows", 5)
+    assert said.startswith(
+        "error: missing option '--out' / '-o'. Usage: rootcausal simulate --out FILE [options]"
+    )
+    assert said.endswith("All options: rootcausal simulate --help")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fit", "x.csv", "--targt", "d"], "error: no such option: --targt (Possible options: --target"),
+        (["report", "x.csv", "--prevalence", "7"], "error: --prevalence: must be a share between 0 and 1"),
+        (["report", "x.csv"], "error: give --target, or --time and --event"),
+        (["fit", "x.csv", "--variant", "odd"], "error: --variant: 'odd' is not one of 'original', 'plus'"),
+        (
+            ["simulate", "--rows", "3", "-o", "c.csv"],
+            "error: --rows: input should be greater than or equal to 4",
+        ),
+        (["fitt"], "error: no such command 'fitt'"),
+    ],
+)
+def test_wrong_usage_reads_like_any_other_error(arguments, said):
+    told = error(2, *arguments)
+    assert told.startswith(said) and "Invalid value" not in told
+
+
+def test_without_arguments_the_help_is_shown():
+    assert "Usage: rootcausal COMMAND [options]" in error(2)
+
+
+def test_examples_come_after_the_options(monkeypatch):
+    printed = helped(monkeypatch, "fit")
+    assert printed.index("\n  --target") < printed.index("\n  --help") < printed.index("\nExamples:\n")
+    assert "rootcausal fit" in printed[printed.index("\nExamples:\n") :]
+
+
+def test_shells_can_complete(monkeypatch):
+    monkeypatch.setenv("_ROOTCAUSAL_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "rootcausal fit --tar")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    assert ok().split() == ["--target"]
+
+
+def test_results_have_a_name_of_their_own_unless_another_is_given(pbc, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ok("fit", pbc, "--target", "died", "--id", "id")
+    ok("report", pbc, "--model", "model.rci", "--id", "id")
+    ok("report", pbc, "--model", "model.rci", "--id", "id", "-o", "another.html")
+    assert {path.name for path in tmp_path.iterdir()} == {"model.rci", "report.html", "another.html"}
 
 
 def test_choices_are_those_that_are_taken(monkeypatch):

@@ -19,6 +19,7 @@ from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 from typer.core import TyperGroup
+from typer.exceptions import TyperException
 
 from ..errors import InputError, MissingExtraError
 from ..files.memory import LEAST, memory_left
@@ -87,6 +88,17 @@ class PlainErrors(TyperGroup):
         commands = [(name, summary(self.get_command(ctx, name))) for name in self.list_commands(ctx)]
         formatter.write(help_of(self, ctx, commands))
 
+    def main(self, *args: Any, **extra: Any) -> Any:
+        if not extra.get("standalone_mode", True):
+            return super().main(*args, **extra)
+        try:
+            sys.exit(super().main(*args, **{**extra, "standalone_mode": False}) or 0)
+        except TyperException as error:
+            _say_usage(error)
+            sys.exit(getattr(error, "exit_code", EXIT_USAGE))
+        except typer.Abort:
+            sys.exit(EXIT_UNEXPECTED)
+
     def invoke(self, ctx: Any) -> Any:
         with warnings_as_lines():
             try:
@@ -109,10 +121,27 @@ class Command(PlainHelp):
         _, _, given = self.make_parser(ctx).parse_args(args=list(args))
         for option, times in Counter(given).items():
             if times > 1 and option.param_type_name == "option" and not (option.multiple or option.is_eager):
-                named = " or ".join([*option.opts, *option.secondary_opts])
+                named = " or ".join([option.opts[0], *option.secondary_opts])
                 often = "twice" if times == 2 else f"{times} times"
                 raise typer.BadParameter(f"was given {often}: give it once.", ctx, param_hint=named)
         return super().parse_args(ctx, args)
+
+
+def _say_usage(error: Any) -> None:
+    """Say what is wrong with the options as all other errors are said, and how to call the command."""
+    if "\n" in error.format_message():  # the help, of a command without any argument
+        error.show()
+        return
+    named = getattr(error, "param_hint", None)
+    of_value = type(error) is typer.BadParameter
+    if named is None and of_value and error.param is not None:
+        named = error.param.opts[0]
+    said = error.message.removeprefix("Value error, ") if of_value else error.format_message()
+    said = f"{said[:1].lower()}{said[1:]}"
+    complain(f"error: {said}" if named is None else f"error: {named}: {said}")
+    context = getattr(error, "ctx", None)
+    if context is not None and not of_value:
+        complain(f"{context.get_usage()}\nAll options: {context.command_path} --help")
 
 
 def _stop(signals: StopSignals | None) -> NoReturn:
@@ -178,9 +207,7 @@ def _open_closed_streams() -> None:
 
 app = typer.Typer(
     cls=PlainErrors,
-    add_completion=False,
     no_args_is_help=True,
-    rich_markup_mode="rich",
     pretty_exceptions_enable=False,  # its tracebacks would print patient data
     epilog=EXIT_CODES_EXPLAINED,
 )

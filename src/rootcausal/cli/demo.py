@@ -28,7 +28,7 @@ RESAMPLES = 100
 
 def demo(
     out: Annotated[
-        Path, typer.Option(callback=page_path, metavar="FILE", help="Page to write, .html.")
+        Path, typer.Option("--out", "-o", callback=page_path, metavar="FILE", help="Page to write, .html.")
     ] = Path("rootcausal-demo.html"),
     table_file: Annotated[
         Path | None,

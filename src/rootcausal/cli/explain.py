@@ -87,7 +87,11 @@ def explain(
     out: Annotated[
         Path | None,
         typer.Option(
-            callback=table_path, metavar="FILE", help="Write all scores to this .csv or .parquet file."
+            "--out",
+            "-o",
+            callback=table_path,
+            metavar="FILE",
+            help="Write all scores to this .csv or .parquet file.",
         ),
     ] = None,
 ) -> None:

@@ -36,6 +36,7 @@ from .options import (
     OutcomeOptions,
     TableOptions,
     check_output,
+    model_path,
     of_model,
     roles_of,
     with_options,
@@ -52,13 +53,6 @@ if TYPE_CHECKING:
 # Of each kind: into the outcome, and among the variables.
 ARROWS_SHOWN = 6
 EFFECTS_SHOWN = 6
-
-
-def _model_path(path: Path) -> Path:
-    # The ending keeps a slip of the hand from replacing a table by a model.
-    if path.suffix.lower() != ".rci":
-        raise typer.BadParameter("the name of a model file ends in .rci, for example model.rci.")
-    return path
 
 
 @dataclass(frozen=True)
@@ -114,8 +108,8 @@ def fit(
     known: KnowledgeOptions,
     how: FitOptions,
     out: Annotated[
-        Path, typer.Option(callback=_model_path, metavar="FILE", help="Model file to write, .rci.")
-    ],
+        Path, typer.Option("--out", "-o", callback=model_path, metavar="FILE", help="Model to write, .rci.")
+    ] = Path("model.rci"),
 ) -> None:
     """Learn from a cohort which variables' shocks lead to the outcome, and write a model.
 
@@ -127,9 +121,9 @@ def fit(
     resamples patients. What is known of the causal order (--first, --tiers,
     --causes, --not-causes, --covariate) is kept to.
 
-    rootcausal fit cohort.csv --target died --out model.rci
+    rootcausal fit cohort.csv --target died
     rootcausal fit cohort.csv --target died --id patient --out model.rci
-    rootcausal fit cohort.csv --time futime --event died --out model.rci
+    rootcausal fit cohort.csv --time futime --event died
     rootcausal fit pbc.csv --time time --event status --positive 2 --out m.rci
     rootcausal fit c.csv --time years --event died --horizon 5 --out m.rci
     rootcausal fit labs.csv --target egfr --outcome continuous --out model.rci

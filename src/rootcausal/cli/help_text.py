@@ -32,14 +32,20 @@ def help_of(command: Any, ctx: Any, commands: Sequence[tuple[str, str]] = ()) ->
     page = _Page(max(NARROWEST, min(get_terminal_size().columns, WIDEST) - 1))
     arguments, options = _arguments(command), _options(command, ctx)
     page.text(usage_of(command, ctx, bool(commands)), "       ")
-    for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
-        page.paragraph(paragraph)
+    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+    examples = [] if commands else [one for one in paragraphs if one.startswith("rootcausal ")]
+    for paragraph in paragraphs:
+        if paragraph not in examples:
+            page.paragraph(paragraph)
     page.section("Commands", commands)
     page.section("Arguments", [(_argument(one), _said(one)) for one in arguments])
     panels = dict.fromkeys(one.rich_help_panel or OPTIONS for one in options)
     for panel in sorted(panels, key=lambda name: name == OPTIONS):
         inside = [one for one in options if (one.rich_help_panel or OPTIONS) == panel]
         page.section(panel, [(f"{_called(one)} {one.metavar or ''}", _said(one)) for one in inside])
+    if examples:
+        page.title("Examples")
+        page.lines += [f"  {line}" for paragraph in examples for line in paragraph.splitlines()]
     if command.epilog:
         page.paragraph(command.epilog)
     return page.whole()
@@ -77,12 +83,15 @@ class _Page:
         else:
             self.text(" ".join(lines))
 
+    def title(self, title: str) -> None:
+        self.lines += ["", typer.style(f"{title}:", bold=True)]
+
     def section(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
         """Add rows of two columns; what is too wide for the left one has a line of its own."""
         rows = list(rows)
         if not rows:
             return
-        self.lines += ["", typer.style(f"{title}:", bold=True)]
+        self.title(title)
         indent = " " * LEFT
         for left, right in rows:
             start = f"  {left.rstrip()}"

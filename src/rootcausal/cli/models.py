@@ -13,12 +13,13 @@ from ..files.tables import described, refuse_streams, table_format
 from ..wording import listed, one_line, printable, quoted, shown
 from .console import say, say_cohort, say_kinds, say_known, say_removed, status_if_slow
 from .knowing import KnowledgeOptions
+from .options import OutcomeOptions
 
 if TYPE_CHECKING:
     from ..estimators.loading import Fitted
     from ..inputs.kinds import Kind
     from ..inputs.naming import Naming
-    from ..inputs.outcomes import ChosenOutcome
+    from ..inputs.outcomes import ChosenOutcome, OutcomeColumns
     from ..inputs.patients import Patients
     from ..inputs.roles import Roles
 
@@ -241,6 +242,37 @@ def columns_of(model: "Fitted", na: list[str] | None) -> dict[str, Any]:
         "date_orders": reading.get("date_orders", {}),
         "decimal_comma": encoding.decimal_comma,
     }
+
+
+def outcome_of(model: "Fitted", path: Path, outcome: OutcomeOptions) -> "OutcomeColumns | None":
+    """Return where a table of new patients says what happened to them, in the words of the model's cohort."""
+    from ..outcomes import OUTCOMES
+
+    if not outcome.given:
+        return None
+    kind = model._model.attribution.outcome
+    if (kind == "survival") != (outcome.target is None):
+        needed = "--time and --event" if kind == "survival" else "--target"
+        raise InputError(f"the model {shown(path)} is of {OUTCOMES[kind].called}: name {needed}.")
+    if kind == "matched" and outcome.strata is None:
+        raise InputError(f"the model {shown(path)} is of matched sets: name --strata beside --target.")
+    for option in ("target", "strata", "time", "event", "exposure"):
+        if getattr(outcome, option) in model.feature_names_in_.tolist():
+            named = quoted(getattr(outcome, option))
+            raise InputError(f"--{option} {named} is one of the model's variables: name the outcome.")
+    negative = model.provenance_.get("reading", {}).get("negative")
+    said: dict[str, Any] = {"outcome": kind if kind in ("ordinal", "continuous", "count") else None}
+    if negative is not None:
+        said |= {"positive": str(model.classes_[1]), "negative": negative}
+    return replace(outcome, horizon=None, **said).columns()
+
+
+def known_to(model: "Fitted", patients: "Patients", columns: "OutcomeColumns | None") -> Any:
+    """Return what happened to new patients, as checks and pages take it."""
+    if columns is None:
+        return None
+    assert patients.target is not None
+    return model._known(*(columns.values_of(option, patients.target) for option, _ in columns.named))
 
 
 def say_sheet(table: TableFile) -> None:

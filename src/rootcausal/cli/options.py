@@ -545,6 +545,14 @@ def page_path(path: Path) -> Path:
     return path
 
 
+def model_path(path: Path | None) -> Path | None:
+    """Refuse, as wrong usage, a model whose name has another ending."""
+    # The ending keeps a slip of the hand from replacing a table by a model.
+    if path is not None and path.suffix.lower() != ".rci":
+        raise typer.BadParameter("the name of a model file ends in .rci, for example model.rci.")
+    return path
+
+
 def check_output(path: Path, *others: Path) -> None:
     """Refuse, before any work, an output that cannot be written or that is one of the other files."""
     for other in others:

@@ -4,7 +4,7 @@ import sys
 import warnings
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -25,13 +25,23 @@ from .console import (
     words_of_model,
 )
 from .knowing import KnowledgeOptions
-from .models import call_variables, columns_of, labels_of, learn, load_model, say_sheet
+from .models import (
+    call_variables,
+    columns_of,
+    known_to,
+    labels_of,
+    learn,
+    load_model,
+    outcome_of,
+    say_sheet,
+)
 from .options import (
     Labels,
     ModelOptions,
     OutcomeOptions,
     TableOptions,
     check_output,
+    model_path,
     of_model,
     page_path,
     roles_of,
@@ -40,6 +50,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..estimators.loading import Fitted
+    from ..inputs.outcomes import OutcomeColumns
     from ..inputs.patients import Patients
 
 
@@ -56,6 +67,8 @@ class ReportOptions(ModelOptions):
 # What also a model that is fitted leaves open.
 OF_NEW_PATIENTS = (
     "target",
+    "strata",
+    "exposure",
     "time",
     "event",
     "horizon",
@@ -92,39 +105,52 @@ def report(
         Path | None,
         typer.Option("--model", metavar="FILE", help="Use this model, written by rootcausal fit."),
     ] = None,
+    save_model: Annotated[
+        Path | None,
+        typer.Option(callback=model_path, metavar="FILE", help="Also write the model that is fitted, .rci."),
+    ] = None,
     redact_ids: Annotated[
         bool, typer.Option("--redact-ids", help="Put the numbers 1, 2, 3 and so on in place of the ids.")
     ] = False,
-    out: Annotated[Path, typer.Option(callback=page_path, metavar="FILE", help="Page to write, .html.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", callback=page_path, metavar="FILE", help="Page to write, .html.")
+    ] = Path("report.html"),
 ) -> None:
     """Write a page about each patient: one file that opens in a browser, offline.
 
     Either say what happened to the patients, with --target or with --time and
     --event, and a model is fitted on the table; or give a model with --model, and
     the page is about new patients. The model brings what it takes to say where
-    their values lie in its cohort.
+    their values lie in its cohort; where --target, or --time and --event, say what
+    happened to them, the page tells how well the model foresaw it.
 
-    rootcausal report cohort.csv --target died --id patient --out report.html
+    rootcausal report cohort.csv --target died --id patient
     rootcausal report c.csv --time futime --event died --horizon 5 --out c.html
     rootcausal report new.csv --model model.rci --id patient --out new.html
-    rootcausal report cohort.csv --target died --bootstrap 200 --out report.html
-    rootcausal report cohort.csv --target died --redact-ids --out report.html
+    rootcausal report new.csv --model model.rci --target died --out new.html
+    rootcausal report cohort.csv --target died --save-model model.rci
+    rootcausal report cohort.csv --target died --bootstrap 200
+    rootcausal report cohort.csv --target died --redact-ids
     rootcausal report study.csv --target case --prevalence 0.02 --out study.html
-    rootcausal report cohort.csv --target died --first age,sex --out report.html
+    rootcausal report cohort.csv --target died --first age,sex
     """
-    if outcome.given == (model_file is not None):
+    if not outcome.given and model_file is None:
         raise typer.BadParameter(
-            "give either --target, or --time and --event, to fit a model on this table, or --model."
+            "give --target, or --time and --event, to fit a model on this table; or --model."
         )
     if how.jobs is not None and how.bootstrap is None:
-        raise typer.BadParameter("--jobs needs --bootstrap N.", param_hint="--jobs")
+        raise typer.BadParameter("needs --bootstrap N.", param_hint="--jobs")
     check_output(out, cohort, *([model_file] if model_file else []))
-    namings, happened = labels_of(labels), None
+    if save_model is not None:
+        if model_file is not None:
+            raise typer.BadParameter("is for a model that is fitted here.", param_hint="--save-model")
+        check_output(save_model, cohort)
+    namings = labels_of(labels)
     file = table.table_at(cohort)
     if model_file is not None:
         _refuse_what_is_for_fitting(ctx)
         model = load_model(model_file, outcome.horizon)
-        patients = _read_new(file, model, table)
+        patients, happened = _read_new(file, model, table, outcome_of(model, model_file, outcome))
         called = model.provenance_.get("reading", {}).get("called")
         call_variables(model, namings)
     else:
@@ -139,11 +165,33 @@ def report(
         call_variables(model, namings, outcome.target, outcome.time, outcome.event, table.id_column)
     if called is not None:
         called = model.provenance_.get("labels", {}).get(called, {}).get("label") or called
+    horizon = outcome.horizon if model_file is not None else None
+    _write(model, patients, out, happened, called, redact_ids, horizon, fitted=model_file is None)
+    if save_model is not None:
+        model.save(save_model)
+        say(f"model written to {shown(save_model)}")
+    used = {} if model_file is None else {"model": quoted(model_file.name)}
+    say(provenance("report", {**used, **made_with(model)}))
+
+
+def _write(
+    model: "Fitted",
+    patients: "Patients",
+    out: Path,
+    happened: Any,
+    called: str | None,
+    redact_ids: bool,
+    horizon: float | None,
+    *,
+    fitted: bool,
+) -> None:
+    """Write the page, and say what the checks found."""
     from ..outcomes import OUTCOMES
     from ..report import write_report
 
-    words = words_of_model(model, outcome.horizon)
+    words = words_of_model(model, horizon)
     named = OUTCOMES[words.kind].unit_name(called)
+    notes = [removed(patients.n_removed, patients.X.num_rows)] if patients.n_removed else []
     with status_if_slow(f"writing {quoted(out)}"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "no patient has", UserWarning)  # said when the file was read
         diagnosis = write_report(
@@ -154,22 +202,17 @@ def report(
             ids=patient_labels(patients),
             units={named: words.unit} if named and words.unit else {},
             target=called,
-            notes=[
-                *patients.notes,
-                *([removed(patients.n_removed, patients.X.num_rows)] if patients.n_removed else []),
-            ],
+            notes=[*patients.notes, *notes],
             redact_ids=redact_ids,
             groups=patients.groups,
-            horizon=outcome.horizon if model_file is not None else None,
+            horizon=horizon,
         )
     for line in words.populations:
         say(line)
     say_what_was_found(diagnosis)
-    warn_of_limits(diagnosis, "the page", model if model_file is None else None)
+    warn_of_limits(diagnosis, "the page", model if fitted else None)
     of_what = "patient" if patients.groups is None else "row"
     say(f"page about {plural(patients.X.num_rows, of_what)} written to {shown(out)}: open it in a browser")
-    used = {} if model_file is None else {"model": quoted(model_file.name)}
-    say(provenance("report", {**used, **made_with(model)}))
 
 
 def _refuse_what_is_for_fitting(ctx: typer.Context) -> None:
@@ -180,13 +223,22 @@ def _refuse_what_is_for_fitting(ctx: typer.Context) -> None:
             raise typer.BadParameter(f"{option} is for fitting; --model brings a model that is fitted.")
 
 
-def _read_new(file: TableFile, model: "Fitted", table: TableOptions) -> "Patients":
+def _read_new(
+    file: TableFile, model: "Fitted", table: TableOptions, outcome: "OutcomeColumns | None"
+) -> "tuple[Patients, Any]":
+    """The patients of a table, and what happened to them where that is named."""
     from ..inputs.from_file import read_new_patients
 
     with status_if_slow(f"reading {quoted(file)}"):
         patients = read_new_patients(
-            file, **columns_of(model, table.na), id_column=table.id_column, drop_missing=table.drop_missing
+            file,
+            outcome=outcome,
+            **columns_of(model, table.na),
+            id_column=table.id_column,
+            drop_missing=table.drop_missing,
         )
     say_sheet(file)
+    for note in patients.notes:
+        say(note)
     say_removed(patients.n_removed, patients.row_numbers.size)
-    return patients
+    return patients, known_to(model, patients, outcome)

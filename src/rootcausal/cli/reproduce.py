@@ -55,7 +55,10 @@ def reproduce(
         ),
     ] = None,
     out: Annotated[
-        Path, typer.Option(file_okay=False, metavar="FOLDER", help="Folder for rows, tables and figures.")
+        Path,
+        typer.Option(
+            "--out", "-o", file_okay=False, metavar="FOLDER", help="Folder for rows, tables and figures."
+        ),
     ] = Path("reproduction"),
     jobs: Annotated[
         int, typer.Option(metavar="N", help="How many data sets at once; -1 is one a core.")

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 def simulate(
     out: Annotated[
-        Path, typer.Option(callback=table_path, metavar="FILE", help="Cohort to write, .csv or .parquet.")
+        Path,
+        typer.Option(
+            "--out", "-o", callback=table_path, metavar="FILE", help="Cohort to write, .csv or .parquet."
+        ),
     ],
     rows: Annotated[int, typer.Option(min=4, metavar="N", help="Number of patients, 4 or more.")] = 1000,
     variables: Annotated[

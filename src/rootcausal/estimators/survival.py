@@ -25,6 +25,7 @@ from .base import Estimator, told_of_all
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
     from ..explaining.explanation import Explanation
+    from ..inputs.outcomes import Target
 
 
 class RCISurvival(Estimator):
@@ -195,7 +196,7 @@ class RCISurvival(Estimator):
         from ..report import write_report
 
         check_is_fitted(self)
-        known = None if time is None and event is None else FollowUp(time, event, self.positive)
+        known = None if time is None and event is None else self._known(time, event)
         write_report(self, X, out, known, ids, units, target, notes, redact_ids, groups, horizon)
 
     def diagnose(self, X: Any, time: Any = None, event: Any = None, ids: Any = None) -> Diagnosis:
@@ -210,8 +211,12 @@ class RCISurvival(Estimator):
             are made, and the answer says which were not.
         ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
         """
-        known = None if time is None and event is None else FollowUp(time, event, self.positive)
+        known = None if time is None and event is None else self._known(time, event)
         return self._diagnose(X, known, ids)
+
+    def _known(self, time: Any, event: Any = None) -> Target:
+        """What happened to patients of a fitted model."""
+        return FollowUp(time, event, self.positive)
 
 
 def _checked_horizon(horizon: Any) -> float:

@@ -26,7 +26,14 @@ from .knowledge import note_known
 from .matrices import first_strange, warn_of_lacking, warn_of_nearest, warn_of_unseen
 from .outcomes import ChosenOutcome, Mask, OutcomeCells, OutcomeColumns, texts_in
 from .patients import Patients, note_usable_readings, readings_of
-from .roles import Roles, choose_features, columns_found, columns_named, note_of_after
+from .roles import (
+    Roles,
+    choose_features,
+    columns_found,
+    columns_named,
+    note_of_after,
+    require_columns,
+)
 from .rules import (
     ON_COMMAND_LINE,
     FileWords,
@@ -147,16 +154,22 @@ def _share_missing(column: Any) -> float:
 
 
 def read_new_patients(path: str | PathLike[str], features: Sequence[str], **asked: Any) -> Patients:
-    """Read the columns that a model knows, in its order, and the ids; all other columns stay unread.
+    """Read the columns that a model knows, in its order, the ids, and an ``outcome`` if one is named.
 
-    What is ``asked``, such as the columns that are ``needed``, is named as in :class:`.reading.Wanted`.
+    All other columns stay unread. What is ``asked``, such as the columns that are ``needed``, is named as in
+    :class:`Wanted`. Rows without an outcome that was named are left out.
     """
     (patients,) = stream_new_patients(path, features, whole=True, **asked)
     return patients
 
 
 def stream_new_patients(
-    path: str | PathLike[str], features: Sequence[str], *, whole: bool = False, **asked: Any
+    path: str | PathLike[str],
+    features: Sequence[str],
+    *,
+    whole: bool = False,
+    outcome: OutcomeColumns | None = None,
+    **asked: Any,
 ) -> Iterator[Patients]:
     """The same in pieces of rows where the file is Parquet, so that it may be larger than memory.
 
@@ -166,12 +179,16 @@ def stream_new_patients(
     path = TableFile.of(path)
     wanted = Wanted(features=features, **asked)
     may_miss = wanted.may_miss and not wanted.drop_missing
-    found = columns_found(path, column_names(path), features, wanted.needed, wanted.id_column, may_miss)
+    names = column_names(path)
+    if outcome is not None:
+        require_columns(path, names, dict(outcome.named))
+    found = columns_found(path, names, features, wanted.needed, wanted.id_column, may_miss)
     wanted = replace(wanted, features=found)
-    reading = Reading(path, wanted, new=True)
+    reading = Reading(path, wanted, outcome, new=True)
+    of_outcome = [] if outcome is None else [column for _, column in outcome.named]
     # Cells of these are looked for among the levels of a model, as they are written.
     texts = [name for name in found if name in wanted.variables and wanted.variables[name].levels]
-    columns = [*found, *wanted.ids]
+    columns = [*found, *wanted.ids, *of_outcome]
     asked_of_file = (path, columns, wanted.id_column, wanted.na, texts)
     for table in [read_columns(*asked_of_file)] if whole else stream_columns(*asked_of_file):
         patients = reading.patients(in_days(table, wanted.origins, wanted.date_orders))
