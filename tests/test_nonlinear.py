@@ -17,7 +17,7 @@ from rootcausal.files.model_arrays import pack, unpack
 from rootcausal.method.model import CausalModel
 from rootcausal.method.model_parts import HETEROSCEDASTIC, LINEAR, NONLINEAR
 from rootcausal.method.schema import check_part, flattened, unflattened
-from rootcausal.nonlinear.attribution import NonlinearAttribution
+from rootcausal.nonlinear.attribution import NonlinearAttribution, nonlinear_kind
 from rootcausal.nonlinear.curves import KNOTS, PIECES, Splines, curve_at, pieces_at
 from rootcausal.nonlinear.fitting import Fitter
 from rootcausal.nonlinear.mechanism import NonlinearMechanism
@@ -27,8 +27,11 @@ from rootcausal.nonlinear.search import GraphSearch
 from rootcausal.nonlinear.shapley import Permutations
 from rootcausal.nonlinear.spacing import BINS
 from rootcausal.nonlinear.ties import spread_out
+from rootcausal.outcomes.binary import LogOddsAttribution
 
 NO_LEVELS = np.empty(0)
+KIND = nonlinear_kind(LogOddsAttribution)
+OF_OUTCOME = LogOddsAttribution(np.zeros(3), 0.3)
 # No value of any patient lies beyond.
 WIDE = np.tile([-50.0, 50.0], (3, 1))
 
@@ -295,9 +298,7 @@ def three(spread: bool = True, risk_bends: bool = True) -> NonlinearAttribution:
     mechanism.check()
     curves = np.stack([none, none, bend if risk_bends else line])
     quantiles = np.sort(np.random.default_rng(5).standard_normal((3, 129)), axis=1)
-    return NonlinearAttribution.of(
-        mechanism, 0.3, curves, np.array([0.0, 0.0, 0.7]), [(1, 2, 0.15)], quantiles, WIDE
-    )
+    return KIND.of(mechanism, OF_OUTCOME, curves, np.array([0.0, 0.0, 0.7]), [(1, 2, 0.15)], quantiles, WIDE)
 
 
 def exact_shapley(attribution: NonlinearAttribution, errors: np.ndarray, people: np.ndarray) -> np.ndarray:
@@ -359,8 +360,8 @@ def test_the_predictor_is_that_of_the_values_through_the_mechanism() -> None:
 
 def test_where_paths_are_lines_values_are_exact() -> None:
     straight = three(spread=False, risk_bends=False)
-    lines = NonlinearAttribution.of(
-        straight.mechanism, 0.3, straight.curves, straight.strength, [], straight.quantiles, WIDE
+    lines = KIND.of(
+        straight.mechanism, OF_OUTCOME, straight.curves, straight.strength, [], straight.quantiles, WIDE
     )
     # What reaches the outcome through the product, or a bent arrow, is sampled; the rest is not.
     assert lines._linear.tolist() == [2]
@@ -467,11 +468,11 @@ def test_numbers_of_no_mechanism_are_refused(name: str, change) -> None:
 def test_numbers_of_no_attribution_are_refused(name: str, change) -> None:
     attribution = three()
     arrays = flattened([attribution], all_of_it=True)
-    again = read_back(NonlinearAttribution, arrays, attribution.mechanism)
+    again = read_back(KIND, arrays, attribution.mechanism)
     assert again.base_value == attribution.base_value
     arrays[name] = change(arrays[name])
     with pytest.raises(ValueError):
-        read_back(NonlinearAttribution, arrays, attribution.mechanism)
+        read_back(KIND, arrays, attribution.mechanism)
 
 
 def test_halves_of_many_models_are_packed_and_unpacked() -> None:

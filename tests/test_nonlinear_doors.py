@@ -14,7 +14,7 @@ from command_line import run
 from intervals_by_hand import assert_intervals_of_resamples
 from zoo import ZOO, Animal
 
-from rootcausal import RCI, InputError, Knowledge, RCISurvival, plots
+from rootcausal import RCI, InputError, Knowledge, plots
 from rootcausal.data import load_pbc, simulate
 
 
@@ -311,7 +311,7 @@ def test_two_rows_and_constants_are_refused() -> None:
     ("options", "said"),
     [
         ({"mechanism": "bent"}, "unknown mechanism 'bent': choose one of linear, nonlinear, auto"),
-        ({"mechanism": "auto", "attribution": "paper"}, "attribution='paper'.*mechanism='linear'"),
+        ({"mechanism": "nonlinear", "attribution": "paper"}, "attribution='paper'.*mechanism='linear'"),
         ({"mechanism": ["auto"]}, "unknown mechanism"),
     ],
 )
@@ -319,11 +319,6 @@ def test_wrong_options_are_refused(options: dict[str, object], said: str) -> Non
     X, y = bent_cohort(100)
     with pytest.raises(InputError, match=said):
         RCI(**options).fit(X[["dose"]], y)
-
-
-def test_other_outcomes_have_no_such_option() -> None:
-    with pytest.raises(TypeError):
-        RCISurvival(mechanism="nonlinear")
 
 
 @pytest.mark.filterwarnings("ignore:unlike the cohort")
@@ -361,21 +356,6 @@ def test_the_command_line(tmp_path: Path) -> None:
         "report", table, "--target", "ill", "--mechanism", "nonlinear", "--out", tmp_path / "page.html"
     )
     assert page.exit_code == 0 and (tmp_path / "page.html").exists(), page.output
-    times = tmp_path / "times.csv"
-    X[["dose"]].assign(time=np.arange(1.0, 301.0), event=y).to_csv(times, index=False)
-    refused = run(
-        "fit",
-        times,
-        "--time",
-        "time",
-        "--event",
-        "event",
-        "--mechanism",
-        "nonlinear",
-        "--out",
-        tmp_path / "t.rci",
-    )
-    assert refused.exit_code != 0 and "diagnosis" in refused.output and not (tmp_path / "t.rci").exists()
 
 
 def test_pbc_is_told_apart_as_well_as_by_straight_lines() -> None:

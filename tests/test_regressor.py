@@ -244,6 +244,7 @@ ALL_PARAMETERS: dict[str, Any] = {
     "knowledge": {"first": ["bmi"]},
     "confounding": None,
     "log": None,
+    "mechanism": "linear",
 }
 EVERY_ESTIMATOR = [
     pytest.param(

@@ -98,6 +98,10 @@ class SquareAttribution:
     proportional: ClassVar[bool] = False
 
     @property
+    def of_outcome(self):
+        return self
+
+    @property
     def unit_effects(self) -> np.ndarray:
         return self.weight
 

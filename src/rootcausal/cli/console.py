@@ -410,7 +410,7 @@ def say_what_is_known(model: "Fitted") -> None:
     say(f"checks of the model: {found.in_short(how)}")
     calibration = model._calibration
     if calibration is not None:
-        say(f"calibration: {in_words(calibration, model._model.attribution)}")
+        say(f"calibration: {in_words(calibration, model._model.attribution.of_outcome)}")
     for text in found.fit:
         say(f"the fit warned: {one_line(text, LIMIT_LETTERS)}")
     for text in found.table[:DOUBTS_SAID]:

@@ -92,12 +92,6 @@ def estimator_of(outcome: "ChosenOutcome", settings: dict[str, Any]) -> "Fitted"
     from ..estimators.loading import ESTIMATORS
 
     estimator, settings = ESTIMATORS[outcome.kind], {**settings, **outcome.parameters}
-    bends = "mechanism" in estimator().get_params()
-    if (outcome.kind != "binary" or not bends) and settings.pop("mechanism", "linear") != "linear":
-        raise typer.BadParameter(
-            "nonlinear equations are for a diagnosis of two labels (--target): leave --mechanism out.",
-            param_hint="--mechanism",
-        )
     return estimator(**settings, progress=True)
 
 

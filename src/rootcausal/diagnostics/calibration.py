@@ -274,7 +274,7 @@ def _of_risks(
 
 def check_calibration_by_horizon(checked: Checked) -> Check:
     """Risks in groups of patients against Kaplan and Meier's, or Aalen and Johansen's."""
-    hazard, known = checked.model.attribution, checked.known
+    hazard, known = checked.model.attribution.of_outcome, checked.known
     assert isinstance(hazard, HazardAttribution) and known is not None
     latest = float(known[:, 0].max())
     if latest < hazard.horizon:  # of patients who are known for less long than those of the fit

@@ -68,6 +68,7 @@ class Estimator(TransformerMixin, BaseEstimator):
     alpha: float | None
     variant: str
     attribution: str
+    mechanism: str
     backend: str
     progress: bool
     kinds: dict[str | int, Any] | None
@@ -211,7 +212,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         return found
 
     def _settings(self) -> Settings:
-        return chosen_settings(self.variant, self.alpha, self.attribution)
+        return chosen_settings(self.variant, self.alpha, self.attribution, mechanism=self.mechanism)
 
     def _take_classes(self, cohort: Cohort) -> list[str]:
         """Keep the labels of the outcome, where it has labels; what was said of the choice among them."""
@@ -396,7 +397,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         told = list(fold_by_fold(rows, folds, int(random_state)))
         self._keep_calibration(rows, told, int(random_state))
         outcome = OUTCOMES[self._model.attribution.outcome]
-        figures = outcome.performance(told, self._model.attribution, self.get_params())
+        figures = outcome.performance(told, self._model.attribution.of_outcome, self.get_params())
         # What no fold can tell, such as who comes first of one patient, is left out.
         figures = {name: figure for name, figure in figures.items() if figure == figure}
         figures |= {"folds": int(folds), "random_state": int(random_state)}
@@ -408,7 +409,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         from ..likelihood.recalibration import calibration_of
 
         X = rows.X if self._completion is None else self._completion.fill(rows.X)
-        stated, attribution = self._model.predictor(X), self._model.attribution
+        stated, attribution = self._model.predictor(X), self._model.attribution.of_outcome
         found = calibration_of(rows, told, random_state, stated, attribution)
         kept = {} if found is None else found.to_dict()
         self.provenance_ = {**self.provenance_, "calibration": kept}
@@ -443,7 +444,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         if not of_fit.any():
             return explanation
         risks = np.full(of_fit.size, np.nan)
-        stated, attribution = explanation.predictor[of_fit], explanation._model.attribution
+        stated, attribution = explanation.predictor[of_fit], explanation._model.attribution.of_outcome
         risks[of_fit] = calibration.recalibrated(stated, attribution)
         return replace(explanation, recalibrated=risks)
 

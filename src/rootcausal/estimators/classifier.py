@@ -196,7 +196,7 @@ class RCI(ClassifierMixin, OfOneColumn):
         wrong = {
             "outcome='ordinal'": self.outcome == ORDINAL,
             f"prevalence={self.prevalence!r}": self.prevalence is not None,
-            f"mechanism={self.mechanism!r}": self.mechanism != "linear",
+            f"mechanism={self.mechanism!r}": self.mechanism == "nonlinear",
         }
         if any(wrong.values()):
             named = listed([name for name, given in wrong.items() if given])
@@ -219,7 +219,6 @@ class RCI(ClassifierMixin, OfOneColumn):
             else {
                 "positive": self.positive is not None,
                 "prevalence": self.prevalence is not None,
-                "mechanism": self.mechanism != "linear",
             }
         )
         if any(given.values()):
@@ -254,7 +253,7 @@ class RCI(ClassifierMixin, OfOneColumn):
         second column is then the chance to be its case, if it has one.
         """
         check_is_fitted(self)
-        attribution = self._model.attribution
+        attribution = self._model.attribution.of_outcome
         if isinstance(attribution, RelativeOddsAttribution):
             risk = self._chance_in_sets(X, strata)
             return np.column_stack([1.0 - risk, risk])

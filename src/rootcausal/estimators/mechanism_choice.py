@@ -50,8 +50,8 @@ def learn_cohort(
     """Learn from a cohort; with ``auto``, by a nonlinear mechanism where a linear one is not enough."""
     if (cohort.layout.acts | cohort.layout.does_not_act).any() and not settings.takes_known_causes:
         raise InputError(
-            "knowledge says what acts on the outcome, which attribution='sharp' with mechanism='linear' "
-            "alone takes in: leave out these pairs, or choose these two"
+            "knowledge says what acts on the outcome, which attribution='sharp' alone takes in: leave out "
+            "these pairs, or choose it"
         )
     if settings.mechanism != AUTO:
         said = None

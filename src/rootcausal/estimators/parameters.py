@@ -57,7 +57,7 @@ def chosen_settings(
     prevalence: float | None = None,
     mechanism: str = "linear",
 ) -> Settings:
-    """The settings of these parameters of :class:`rootcausal.RCI`."""
+    """The settings of these parameters of an estimator."""
     known = chosen_variant(variant)
     if attribution not in list(ATTRIBUTIONS):
         raise InputError(f"unknown attribution {attribution!r}: choose one of {', '.join(ATTRIBUTIONS)}")

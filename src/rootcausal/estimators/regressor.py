@@ -36,7 +36,7 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
     alpha : float in (0, 1], default None
         Level of the test by which local variants drop variables that do not correlate with y. None takes the
         level at which about 20 variables without any effect pass, and never less than 0.2.
-    variant, attribution, backend, progress, kinds, missing, knowledge, log, confounding : as in
+    variant, attribution, backend, progress, kinds, missing, knowledge, log, mechanism, confounding : as in
         :class:`rootcausal.RCI`.
     outcome : {"continuous", "count"}, default "continuous"
         What y is: any number, or a count of events, by a negative binomial regression. Shocks then add to the
@@ -67,6 +67,7 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
         missing: str = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
         log: Sequence[str | int] | None = None,
+        mechanism: str = "linear",
         confounding: str | None = None,
         outcome: str = "continuous",
         dispersion: float | None = None,
@@ -80,6 +81,7 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
         self.missing = missing
         self.knowledge = knowledge
         self.log = log
+        self.mechanism = mechanism
         self.confounding = confounding
         self.outcome = outcome
         self.dispersion = dispersion

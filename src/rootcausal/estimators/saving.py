@@ -132,7 +132,7 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
         Effects.of_dict(saved.provenance["effects"], saved.model.n_columns)
     if outcome not in model._asked_for:
         raise ValueError("its outcome is not the one that it was made for")
-    attribution = saved.model.attribution
+    attribution = saved.model.attribution.of_outcome
     if isinstance(attribution, StageAttribution) and saved.classes.size != attribution.thresholds.size + 1:
         raise ValueError("its stages and its thresholds differ in number")
     model._set_model(saved.model, saved.margins, saved.ancestor_probability, saved.completion)

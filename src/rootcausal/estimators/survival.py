@@ -41,7 +41,7 @@ class RCISurvival(Estimator):
         Level of the test by which local variants drop variables that do not go with the martingale residuals
         of the cohort. None drops nothing of up to 50 columns; of more, the level lets about 20 pass that
         have no effect, and is never less than 0.2.
-    variant, attribution, backend, progress, kinds, missing, knowledge, log, confounding : as in
+    variant, attribution, backend, progress, kinds, missing, knowledge, log, mechanism, confounding : as in
         :class:`rootcausal.RCI`.
     positive : label, default None
         Which label of ``event`` is the event; all others count as the end of follow-up. By default the one
@@ -77,6 +77,7 @@ class RCISurvival(Estimator):
         missing: str = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
         log: Sequence[str | int] | None = None,
+        mechanism: str = "linear",
         confounding: str | None = None,
     ) -> None:
         self.alpha = alpha
@@ -90,6 +91,7 @@ class RCISurvival(Estimator):
         self.missing = missing
         self.knowledge = knowledge
         self.log = log
+        self.mechanism = mechanism
         self.confounding = confounding
 
     def fit(self, X: Any, time: Any, event: Any = None, groups: Any = None) -> RCISurvival:
@@ -125,7 +127,7 @@ class RCISurvival(Estimator):
 
     @property
     def _hazard(self) -> HazardAttribution:
-        attribution = self._model.attribution
+        attribution = self._model.attribution.of_outcome
         assert isinstance(attribution, HazardAttribution)
         return attribution
 
@@ -255,5 +257,7 @@ def _at(hazard: HazardAttribution, horizon: float) -> HazardAttribution:
 def _with_horizon(model: CausalModel, horizon: float | None) -> CausalModel:
     if horizon is None:
         return model
-    assert isinstance(model.attribution, HazardAttribution)
-    return replace(model, attribution=model.attribution.with_horizon(_checked_horizon(horizon)))
+    hazard = model.attribution.of_outcome
+    assert isinstance(hazard, HazardAttribution)
+    moved = hazard.with_horizon(_checked_horizon(horizon))
+    return replace(model, attribution=model.attribution.with_outcome(moved))

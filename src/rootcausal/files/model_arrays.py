@@ -12,7 +12,7 @@ from ..method.linear import MOST_COLUMNS, LinearMechanism
 from ..method.model import CausalModel
 from ..method.model_parts import Attribution, Mechanism
 from ..method.schema import Part, flattened, names_of, taken, unflattened
-from ..nonlinear.attribution import NonlinearAttribution
+from ..nonlinear.attribution import nonlinear_kind
 from ..nonlinear.mechanism import NonlinearMechanism
 from ..outcomes import OUTCOMES
 
@@ -22,7 +22,7 @@ MECHANISM_KINDS: dict[str, type[Mechanism]] = {
 }
 ATTRIBUTION_KINDS: dict[str, type[Attribution]] = {
     **{one.attribution.kind: one.attribution for one in OUTCOMES.values()},
-    NonlinearAttribution.kind: NonlinearAttribution,
+    **{(kind := nonlinear_kind(one.attribution)).kind: kind for one in OUTCOMES.values()},
 }
 # Arrays of the model itself, which are whole, and those of resamples.
 FITTED, RESAMPLES = "", "bootstrap_"

@@ -136,6 +136,26 @@ class Attribution(Part, Protocol):
     outcome: ClassVar[str]
 
     @property
+    def of_outcome(self) -> Attribution:
+        """The linear attribution of this outcome, which knows what a predictor means for patients.
+
+        That is itself or, where paths are not linear, one in which nothing has an effect.
+        """
+        ...
+
+    def with_outcome(self, of_outcome: Attribution) -> Attribution:
+        """The same with another one of these, such as one that tells risks by another time."""
+        ...
+
+    def centred(self, average: float) -> tuple[Self, float]:
+        """The same for predictors that are less by what comes second, given their ``average``.
+
+        That is zero where a predictor tells something by itself, and the average where it is relative to
+        that of nobody in particular.
+        """
+        ...
+
+    @property
     def base_value(self) -> float:
         """The predictor of a patient whose errors are all zero."""
         ...

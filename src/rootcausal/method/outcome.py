@@ -59,6 +59,12 @@ class Loss(Protocol):
         """Whether every patient's outcome is predicted with certainty, so that only a prior can judge."""
         ...
 
+    def again(self, table: Table, cols: Index) -> Self:
+        """The same in other errors, of the same rows: what it learned beside effects, a variance or a
+        dispersion, stays, so that log-likelihoods can be compared.
+        """
+        ...
+
 
 class Outcome(Protocol):
     """One kind of outcome, and what it is like in one cohort.
@@ -118,6 +124,10 @@ class Outcome(Protocol):
 
         ``loops`` are those of the table that holds them.
         """
+        ...
+
+    def n_telling(self, n: float) -> float:
+        """Of n patients of a cohort, how many that tell the most of effects would tell as much."""
         ...
 
     def scores(self, columns: Columns) -> F64 | None:

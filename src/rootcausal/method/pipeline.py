@@ -142,7 +142,7 @@ class Settings:
     @property
     def takes_known_causes(self) -> bool:
         """Whether what is known to act on the outcome, or not to, is taken in."""
-        return self.mechanism == "linear" and self.attribution.takes_known_causes
+        return self.attribution.takes_known_causes
 
     def level(self, n_variables: int) -> float:
         """The level of the test: that which was chosen, or one that lets few columns pass by chance.

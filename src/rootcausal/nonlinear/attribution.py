@@ -1,20 +1,24 @@
-"""What errors add to the outcome through nonlinear mechanisms: its predictor, and Shapley values."""
+"""What errors add to the outcome through nonlinear mechanisms: its predictor, and Shapley values.
+
+There is one kind for each outcome (:func:`nonlinear_kind`), made of that outcome's linear attribution: what a
+predictor means, it asks of that one, and in files it has that one's arrays beside its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property, partial
-from typing import Any, ClassVar
+from dataclasses import dataclass, fields, replace
+from functools import cache, cached_property, partial
+from operator import attrgetter
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import expit
 
 from ..backends.cpu.on_demand import in_threads
 from ..method.linear import NOTABLE_LOG_ODDS
-from ..method.model_parts import Mechanism, Sampled
+from ..method.model_parts import LINEAR, NONLINEAR, Attribution, Mechanism, Sampled
 from ..method.schema import MODEL, Array
-from ..method.table import F64, Index
+from ..method.table import F64, LARGEST, Index
 from .compiled_mechanism import CompiledMechanism
 from .curves import KNOTS, PIECES, curve_at, pieces_at
 from .fitting import HETEROSCEDASTIC
@@ -30,42 +34,47 @@ ROUNDING = 1e-12
 ADDS_UP = 1e-9
 # What a patient costs, in values that are only read.
 VALUES_A_PATIENT = 20_000
+# What linear attributions call what a unit of each error adds.
+EFFECTS = "coef"
 
 
 @dataclass(frozen=True, eq=False)
 class NonlinearAttribution:
-    """Log-odds as curves of the variables and products of two, pushed through their mechanisms.
+    """The predictor as curves of the variables and products of two, pushed through their mechanisms.
 
     Attributes
     ----------
     mechanism : the other half, which it needs to know what an error does.
-    intercept : of the log-odds.
+    of_outcome : the linear attribution of the outcome, in which nothing has an effect.
+    intercept : of the predictor.
     curves : (k, PIECES, 4) what each variable adds directly, in standard units of it.
-    strength : (k,) by how many log-odds that varies, with the sign of the line.
+    strength : (k,) by how much that varies, with the sign of the line.
     factor, other_factor : (b,) places of variables that are multiplied, kept within 2.5.
     product : (b,) what their product adds.
     quantiles : (k, STEPS) of the errors in the cohort, with mean zero.
     range : (k, 2) lowest and highest value of each variable in the cohort, in standard units: what a variable
         adds beyond them is what it adds at them (flat extrapolation). Draws of errors that no patient has
         together would else decide the average. What it does to other variables goes on as a line.
-    average : mean log-odds over errors so distributed: what Shapley values add up from.
+    average : mean predictor over errors so distributed: what Shapley values add up from.
     """
 
-    kind: ClassVar[str] = "nonlinear"
-    outcome: ClassVar[str] = "binary"
+    kind: ClassVar[str]
+    outcome: ClassVar[str]
+    LINEAR: ClassVar[type[Attribution]]
     ARRAYS: ClassVar[Mapping[str, Array]] = {
-        "intercept": Array.within(LARGEST_COEFFICIENT, MODEL),
-        "curves": Array.within(LARGEST_COEFFICIENT, row=(PIECES, 4)),
-        "strength": Array.within(LARGEST_COEFFICIENT),
+        "intercept": Array.within(LARGEST, MODEL),
+        "curves": Array.within(LARGEST, row=(PIECES, 4)),
+        "strength": Array.within(LARGEST),
         "factor": Array.of_places("products"),
         "other_factor": Array.of_places("products"),
-        "product": Array.within(LARGEST_COEFFICIENT, "products"),
+        "product": Array.within(LARGEST, "products"),
         "quantiles": Array.within(LARGEST_COEFFICIENT, row=(STEPS,), rising=True),
         "range": Array.within(LARGEST_COEFFICIENT, row=(2,), rising=True),
-        "average": Array.within(LARGEST_COEFFICIENT, MODEL),
+        "average": Array.within(LARGEST, MODEL),
     }
 
     mechanism: NonlinearMechanism
+    of_outcome: Attribution
     intercept: float
     curves: F64
     strength: F64
@@ -80,18 +89,19 @@ class NonlinearAttribution:
     def of(
         cls,
         mechanism: NonlinearMechanism,
-        intercept: float,
+        of_outcome: Attribution,
         curves: F64,
         strength: F64,
         products: Sequence[tuple[int, int, float]],
         quantiles: F64,
         within: F64,
-    ) -> NonlinearAttribution:
+    ) -> Self:
         """With the average of the predictor worked out."""
         middle = 0.5 * (quantiles[:, 1:] + quantiles[:, :-1])
         unfinished = cls(
             mechanism,
-            intercept,
+            of_outcome,
+            of_outcome.base_value,
             curves,
             strength,
             np.array([a for a, _, _ in products], dtype=np.intp),
@@ -102,8 +112,17 @@ class NonlinearAttribution:
             0.0,
         )
         many = people(unfinished.quantiles, unfinished._drawn, AVERAGED_OVER, np.random.default_rng(SEED))
-        values = {one.name: getattr(unfinished, one.name) for one in fields(unfinished)}
-        return cls(**{**values, "average": float(unfinished.predictor(many).mean())})
+        average = float(unfinished.predictor(many).mean())
+        of_outcome, less = of_outcome.centred(average)
+        intercept = unfinished.intercept - less
+        return replace(unfinished, of_outcome=of_outcome, intercept=intercept, average=average - less)
+
+    def with_outcome(self, of_outcome: Attribution) -> Self:
+        return replace(self, of_outcome=of_outcome)
+
+    def centred(self, average: float) -> tuple[Self, float]:
+        of_outcome, less = self.of_outcome.centred(average)
+        return replace(self, of_outcome=of_outcome, intercept=self.intercept - less), less
 
     @property
     def base_value(self) -> float:
@@ -111,11 +130,16 @@ class NonlinearAttribution:
 
     @property
     def notable(self) -> float:
-        return NOTABLE_LOG_ODDS
+        return self.of_outcome.notable
 
     @property
     def proportional(self) -> bool:
         return False
+
+    @property
+    def _unit(self) -> float:
+        """Of the predictor: one log-odds, or what is as much of a number."""
+        return self.notable / NOTABLE_LOG_ODDS
 
     @cached_property
     def unit_effects(self) -> F64:
@@ -141,9 +165,7 @@ class NonlinearAttribution:
         return self.intercept + _predictors(self._compiled, errors)
 
     def predicted(self, predictor: F64) -> F64:
-        """The risk of the disease."""
-        risk: F64 = expit(predictor)
-        return risk
+        return self.of_outcome.predicted(predictor)
 
     def shapley(self, errors: F64) -> F64:
         return self.sampled(errors).values
@@ -168,7 +190,7 @@ class NonlinearAttribution:
             # What is left is noise or, of the only one that is sampled, all that it adds.
             shared = np.ix_(some, places if places.size else self._linear)
             rest = told[some] - self.base_value - values[some].sum(axis=1)
-            share = (noise if places.size else values)[shared] ** 2 + ROUNDING
+            share = (noise if places.size else values)[shared] ** 2 + (ROUNDING * self._unit) * self._unit
             values[shared] += rest[:, None] * share / share.sum(axis=1, keepdims=True)
         return Sampled(values, noise)
 
@@ -180,7 +202,7 @@ class NonlinearAttribution:
         """
         linear = np.zeros_like(errors)
         linear[:, self._linear] = errors[:, self._linear]
-        added, size = values.sum(axis=1), 1.0 + np.abs(told) + np.abs(values).sum(axis=1)
+        added, size = values.sum(axis=1), self._unit + np.abs(told) + np.abs(values).sum(axis=1)
         to_others = told - self.predictor(errors - linear)
         to_none = self.predictor(linear) - self.predictor(np.zeros((1, errors.shape[1])))
         away = np.maximum(np.abs(to_others - added), np.abs(to_none - added))
@@ -199,7 +221,7 @@ class NonlinearAttribution:
             self._permutations if places.size == self._sampled_places.size else self._permutations_of_all
         )
         asked = (walked, told, places, permutations.start, permutations.order, points, heights)
-        enough = (REPLICATES, FEWEST, SAMPLED_TO * NOTABLE_LOG_ODDS, SAMPLED_TO)
+        enough = (REPLICATES, FEWEST, SAMPLED_TO * self.notable, SAMPLED_TO)
         work = partial(walk_patients, self._compiled, *asked, *enough)
         values, noise = np.zeros_like(errors), np.zeros_like(errors)
         in_threads(lambda b, e: work(b, e, values, noise), len(errors), len(errors) * VALUES_A_PATIENT)
@@ -326,16 +348,44 @@ class NonlinearAttribution:
         last = KNOTS.size - np.isposinf(self.mechanism.knots).sum(axis=1)
         if self.curves[:, 0, 2:].any() or self.curves[np.arange(last.size), last, 2:].any():
             raise ValueError("a curve is no line beyond its knots")
+        self.of_outcome.check()
+        if self.intercept != self.of_outcome.base_value and "intercept" in self.LINEAR.ARRAYS:
+            raise ValueError("its base value is not that of its outcome")
 
     @classmethod
-    def of_fields(cls, fields: Mapping[str, Any], mechanism: Mechanism) -> NonlinearAttribution:
+    def of_fields(cls, fields: Mapping[str, Any], mechanism: Mechanism) -> Self:
         if not isinstance(mechanism, NonlinearMechanism):
             raise ValueError("a nonlinear attribution needs a nonlinear mechanism")
-        return cls(mechanism, **fields)
+        told = {name: fields[name] for name in cls.LINEAR.ARRAYS if name != EFFECTS}
+        none = {EFFECTS: np.zeros(mechanism.order.size)}
+        own = {name: value for name, value in fields.items() if name in NonlinearAttribution.ARRAYS}
+        return cls(mechanism, cls.LINEAR.of_fields(told | none, mechanism), **own)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what can be worked out again."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+    def __reduce__(self) -> Any:
+        """Without what can be worked out again; the class itself has no place where it could be found."""
+        return _again, (self.LINEAR, {one.name: getattr(self, one.name) for one in fields(self)})
+
+
+@cache
+def nonlinear_kind(linear: type[Attribution]) -> type[NonlinearAttribution]:
+    """The nonlinear attribution of the outcome that this linear one is of."""
+    told = {name: array for name, array in linear.ARRAYS.items() if name != EFFECTS}
+    own: dict[str, Any] = {
+        name: property(attrgetter(f"of_outcome.{name}"))
+        for name in told
+        if name not in NonlinearAttribution.ARRAYS
+    }
+    own |= {
+        "kind": NONLINEAR if linear.kind == LINEAR else f"{NONLINEAR} {linear.kind}",
+        "outcome": linear.outcome,
+        "LINEAR": linear,
+        "ARRAYS": {**told, **NonlinearAttribution.ARRAYS},
+    }
+    return type(f"Nonlinear{linear.__name__}", (NonlinearAttribution,), own)
+
+
+def _again(linear: type[Attribution], of: dict[str, Any]) -> NonlinearAttribution:
+    return nonlinear_kind(linear)(**of)
 
 
 def _predictors(machine: CompiledMechanism, errors: F64) -> F64:

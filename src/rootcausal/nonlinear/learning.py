@@ -18,7 +18,7 @@ from ..method.outcome import Outcome
 from ..method.pipeline import Attributed, Found, Searched, Settings
 from ..method.population import ClassWeights, standardized
 from ..method.table import F64, Index, RawTable
-from .attribution import STEPS, NonlinearAttribution
+from .attribution import STEPS, NonlinearAttribution, nonlinear_kind
 from .building import Columns, build, parts_of, strengths
 from .curves import PIECES, Splines
 from .fitting import Fitted, Fitter
@@ -96,7 +96,7 @@ class NonlinearLearner:
             cohort = cohort.without(made)
         order = cohort.causal_order(graph)
         mechanism = build(cohort.columns, order, graph.fitted, cohort.rows, cohort.n_columns)
-        risk = cohort.risk_search().run(np.flatnonzero(cohort.covariates).tolist())
+        risk = cohort.risk_search().run(np.flatnonzero(cohort.certain).tolist())
         attribution = cohort.attribution(mechanism, order, risk)
         of_columns = cohort.columns.column
         ordering = GraphOrder(
@@ -133,7 +133,7 @@ class _Cohort:
     columns : what they are like; ``columns.column`` are their places in the whole table.
     rows : what sums over them.
     layout : which variable each belongs to.
-    outcome, weights, n_telling : what happened to the patients.
+    outcome, weights : what happened to the patients.
     """
 
     held: HeldRows
@@ -179,6 +179,18 @@ class _Cohort:
         return np.zeros(self.layout.n_variables, dtype=bool) if known is None else known.covariate
 
     @property
+    def certain(self) -> np.ndarray:
+        """(v,) which variables act on the outcome in any case: covariates, and what is known to."""
+        known = self.layout.precedence
+        return self.covariates if known is None else known.covariate | known.acts
+
+    @property
+    def barred(self) -> np.ndarray:
+        """(v,) which variables are known not to act on it."""
+        known = self.layout.precedence
+        return np.zeros(self.layout.n_variables, dtype=bool) if known is None else known.does_not
+
+    @property
     def kept(self) -> np.ndarray:
         """(v,) which variables no test drops."""
         known = self.layout.precedence
@@ -188,13 +200,6 @@ class _Cohort:
     def n_rows(self) -> float:
         """Patients of equal weight who tell as much of mechanisms."""
         return self.described.weights.effective_rows
-
-    @property
-    def n_telling(self) -> float:
-        """Patients who tell as much of the outcome, in a cohort with as many cases as controls."""
-        count = self.described.moments.count
-        n = float(count.sum())
-        return n if count.size < 2 else 4.0 * float(count[0]) * float(count[1]) / n
 
     def fitter(self, nonlinear: bool) -> Fitter:
         levels = np.array([values.size for values in self.columns.level_values], dtype=np.intp)
@@ -247,7 +252,8 @@ class _Cohort:
             self.rows.splines,
             self.held.table,
             self.outcome,
-            self.n_telling,
+            self.barred,
+            self.outcome.n_telling(float(self.described.moments.count.sum())),
         )
 
     def search(self, on_round: OnRound | None) -> Graph:
@@ -306,7 +312,9 @@ class _Cohort:
         self, mechanism: NonlinearMechanism, order: Sequence[int], risk: Risk
     ) -> NonlinearAttribution:
         coef = risk.coefficients
-        told = Fitted(0.0, 0, risk.terms, np.append(0.0, coef.coef))
+        of_terms = self.outcome.attribution(coef.coef, coef.baseline, self.described.weights)
+        told = Fitted(0.0, 0, risk.terms, np.append(0.0, of_terms.unit_effects))
+        of_outcome = self.outcome.attribution(np.zeros(len(order)), coef.baseline, self.described.weights)
         curves, products = parts_of(told, self.columns.splines)
         strength = strengths(told, np.empty(0))
         place = {column: at for at, column in enumerate(order)}
@@ -317,9 +325,9 @@ class _Cohort:
             strong[place[column]] = size
         X = self.held.Z.T * self.columns.sd + self.columns.mean
         errors = mechanism.errors(X, np.arange(len(order)))
-        return NonlinearAttribution.of(
+        return nonlinear_kind(type(of_outcome)).of(
             mechanism,
-            float(coef.baseline[0]) + self.described.weights.log_odds,
+            of_outcome,
             by_place,
             strong,
             [(place[a], place[b], weight) for a, b, weight, _ in products],

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..method.attribution.regression import Coefficients, regress_shrunken
-from ..method.outcome import Outcome
+from ..method.outcome import Loss, Outcome
 from ..method.table import F64, Index, Table
 from .fitting import Fitter
 from .rows import PRODUCT_WITHIN, TERMS_A_CAUSE
@@ -60,7 +60,8 @@ class RiskSearch:
     splines : (q · TERMS_A_CAUSE, n) rows of the splines.
     make_table : holds the outcomes.
     outcome : what they are.
-    n_telling : patients, of equal shares of either kind, that tell as much.
+    barred : (v,) which variables are known not to act on the outcome.
+    n_telling : as many patients, of those who tell most of the outcome, would tell as much.
     """
 
     def __init__(
@@ -70,9 +71,11 @@ class RiskSearch:
         splines: F64,
         make_table: MakeTable,
         outcome: Outcome,
+        barred: np.ndarray,
         n_telling: float,
     ) -> None:
         self._fitter, self._columns, self._splines = fitter, columns, splines
+        self._barred = barred
         self._make_table, self._outcome = make_table, outcome
         self._price = 0.5 * np.log(max(n_telling, 2.0))
 
@@ -83,7 +86,8 @@ class RiskSearch:
         """
         groups = [self._lines(v) for v in range(len(self._columns))]
         whole = [self._whole(v) for v in range(len(self._columns))]
-        test = self._score_tests([], [*groups, *whole], Coefficients(np.zeros(0), self._outcome.start))
+        nothing = Coefficients(np.zeros(0), self._outcome.start)
+        test = self._score_tests([], [*groups, *whole], nothing, self._loss([]))
         lines, curves = np.split(test, 2)
         freedom = np.array([list(map(len, groups)), list(map(len, whole))], dtype=np.intp)
         return lines, curves, freedom
@@ -92,17 +96,23 @@ class RiskSearch:
         """The terms that tell the outcome; lines of the variables ``always`` are among them in any case."""
         kept = [self._lines(variable) for variable in always]
         groups: list[Group] = list(kept)
-        fitted, loglik = self._fit(groups)
+        loss = self._loss(groups)
+        fitted, loglik = self._fit(groups, loss)
         converged = fitted.converged
         for _ in range(MOST_GROUPS):
-            better = self._add(groups, fitted, loglik)
+            better = self._add(groups, fitted, loglik, loss)
             if better is None:
                 break
-            groups, fitted, loglik = better
+            groups = better
+            # With what the outcome has beside effects learned anew, such as a variance.
+            loss = self._loss(groups)
+            fitted, loglik = self._fit(groups, loss)
         else:
             converged = False
-        while (fewer := self._drop(groups, kept, loglik)) is not None:
-            groups, fitted, loglik = fewer
+        while (fewer := self._drop(groups, kept, loglik, loss)) is not None:
+            groups = fewer
+            loss = self._loss(groups)
+            fitted, loglik = self._fit(groups, loss)
         return Risk(tuple(term for group in groups for term in group), fitted, converged and fitted.converged)
 
     def _lines(self, variable: int) -> Group:
@@ -125,6 +135,8 @@ class RiskSearch:
         options: list[Group] = []
         inside = []
         for variable, columns in enumerate(self._columns):
+            if self._barred[variable]:
+                continue
             lines, curved = self._lines(variable), self._curved(variable)
             if lines[0] not in there:
                 options += [lines, lines + curved] if curved else [lines]
@@ -137,25 +149,26 @@ class RiskSearch:
         return options + [(product,) for product in products if product not in there]
 
     def _add(
-        self, groups: list[Group], fitted: Coefficients, loglik: float
-    ) -> tuple[list[Group], Coefficients, float] | None:
+        self, groups: list[Group], fitted: Coefficients, loglik: float, loss: Loss
+    ) -> list[Group] | None:
+        """With the group that shortens the description most, if one does."""
         options = self._options(groups)
         if not options:
             return None
-        gain = 0.5 * self._score_tests(groups, options, fitted)
+        gain = 0.5 * self._score_tests(groups, options, fitted, loss)
         gain -= self._price * np.array([len(group) for group in options])
         for best in np.argsort(-gain, kind="stable")[:MOST_TRIES]:
             if gain[best] <= 0.0:
                 return None
             more = [*groups, options[best]]
-            candidate, of_more = self._fit(more)
+            _, of_more = self._fit(more, self._again(loss, more))
             if of_more - loglik > self._price * len(options[best]):
-                return more, candidate, of_more
+                return more
         return None
 
     def _drop(
-        self, groups: list[Group], kept: Sequence[Group], loglik: float
-    ) -> tuple[list[Group], Coefficients, float] | None:
+        self, groups: list[Group], kept: Sequence[Group], loglik: float, loss: Loss
+    ) -> list[Group] | None:
         """Without the group that lengthens the description most, if one does."""
         best, saved = None, 0.0
         for group in groups:
@@ -167,25 +180,35 @@ class RiskSearch:
             if group in kept or lines & needed:
                 continue
             fewer = [other for other in groups if other is not group]
-            fitted, of_fewer = self._fit(fewer)
+            _, of_fewer = self._fit(fewer, self._again(loss, fewer))
             gain = self._price * len(group) - (loglik - of_fewer)
             if gain > saved:
-                best, saved = (fewer, fitted, of_fewer), gain
+                best, saved = fewer, gain
         return best
 
-    def _fit(self, groups: Sequence[Group]) -> tuple[Coefficients, float]:
+    def _loss(self, groups: Sequence[Group]) -> Loss:
         terms = [term for group in groups for term in group]
-        loss = self._outcome.loss(self._make_table(self._rows(terms)), np.arange(len(terms)))
-        fitted = regress_shrunken(loss, len(terms))
+        return self._outcome.loss(self._make_table(self._rows(terms)), np.arange(len(terms)))
+
+    def _again(self, loss: Loss, groups: Sequence[Group]) -> Loss:
+        """The same loss in the terms of other groups."""
+        terms = [term for group in groups for term in group]
+        return loss.again(self._make_table(self._rows(terms)), np.arange(len(terms)))
+
+    @staticmethod
+    def _fit(groups: Sequence[Group], loss: Loss) -> tuple[Coefficients, float]:
+        fitted = regress_shrunken(loss, sum(map(len, groups)))
         return fitted, loss.sums(np.append(fitted.coef, fitted.baseline)).loglik
 
-    def _score_tests(self, groups: Sequence[Group], options: Sequence[Group], fitted: Coefficients) -> F64:
+    def _score_tests(
+        self, groups: Sequence[Group], options: Sequence[Group], fitted: Coefficients, of_groups: Loss
+    ) -> F64:
         """(o,) Rao's score statistic of adding each option to what was fitted."""
         inside = [term for group in groups for term in group]
         others = list(dict.fromkeys(term for option in options for term in option))
         at = {term: len(inside) + place for place, term in enumerate(others)}
         terms = [*inside, *others]
-        loss = self._outcome.loss(self._make_table(self._rows(terms)), np.arange(len(terms)))
+        loss = of_groups.again(self._make_table(self._rows(terms)), np.arange(len(terms)))
         beta = np.concatenate([fitted.coef, np.zeros(len(others)), fitted.baseline])
         sums = loss.sums(beta)
         known = np.concatenate([np.arange(len(inside)), np.arange(len(terms), beta.size)])

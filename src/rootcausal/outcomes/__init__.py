@@ -37,4 +37,6 @@ def words_of(
     parameters : of the model, where risks are told of a population or by a time that somebody chose.
     """
     called = None if target is None else one_line(target)
-    return OUTCOMES[attribution.outcome].words(attribution, called, one_line(unit, 30), parameters or {})
+    return OUTCOMES[attribution.outcome].words(
+        attribution.of_outcome, called, one_line(unit, 30), parameters or {}
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -103,6 +103,9 @@ class Scored:
     def scores(self, columns: Columns) -> None:
         return None
 
+    def n_telling(self, n: float) -> float:
+        return n
+
 
 @dataclass(frozen=True, eq=False)
 class TableLoss:
@@ -120,6 +123,9 @@ class TableLoss:
     def loops(self) -> Loops:
         return self.table.loops
 
+    def again(self, table: Table, cols: Index) -> Self:
+        return replace(self, table=table, cols=cols)
+
 
 class Proportional:
     """The part of an attribution that follows from coefficients and a base value.
@@ -132,6 +138,16 @@ class Proportional:
     """
 
     coef: F64
+
+    @property
+    def of_outcome(self) -> Self:
+        return self
+
+    def with_outcome(self, of_outcome: Attribution) -> Attribution:
+        return of_outcome
+
+    def centred(self, average: float) -> tuple[Self, float]:
+        return self, 0.0
 
     @property
     def base_value(self) -> float:

@@ -92,6 +92,10 @@ class Binary:
         case_total = columns.weights.cases * columns.moments.total[1, kept] / columns.sd[kept]
         return ClassMoments(columns.moments.count, columns.weights, case_total, gram[1], loops.class_test)
 
+    def n_telling(self, n: float) -> float:
+        """Of as many cases as controls."""
+        return 4.0 * self.case_rate * (1.0 - self.case_rate) * n
+
     def scores(self, columns: Columns) -> F64:
         """D with mean zero and unit variance in the population."""
         n = float(columns.moments.count.sum())

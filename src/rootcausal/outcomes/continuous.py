@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -113,6 +113,10 @@ class SquareLoss:
         # the patients, they leave next to nothing, and that by chance.
         variance = min((max(left, 0.0) + 1.0) / (max(n - k - 1, 0) + 1.0), 1.0)
         return cls(at_zero, variance, left <= LEAST_VARIANCE * n, n, start, table.loops)
+
+    def again(self, table: Table, cols: Index) -> SquareLoss:
+        at_zero = table.square_sums(cols, np.zeros(cols.size + 1))
+        return replace(self, at_zero=at_zero)
 
     def sums(self, beta: F64) -> LossSums:
         # A sum of squares is a parabola: what it is at zero tells what it is everywhere.

@@ -80,6 +80,10 @@ class Matched(Scored):
         sd = max(float(score.std(ddof=1)), np.finfo(float).tiny)
         return np.column_stack([score / sd, case, member])
 
+    def n_telling(self, n: float) -> float:
+        """Sets with a case and a control."""
+        return float(self.sets)
+
     def loss(self, table: Table, cols: Index) -> SetLoss:
         return SetLoss(table, cols, self.start)
 
@@ -138,6 +142,9 @@ class RelativeOddsAttribution(Proportional):
     ARRAYS: ClassVar[Mapping[str, Array]] = {"coef": Array.within(MOST_LOG_ODDS)}
 
     coef: F64
+
+    def centred(self, average: float) -> tuple[RelativeOddsAttribution, float]:
+        return self, average
 
     @property
     def base_value(self) -> float:

@@ -106,6 +106,10 @@ class Survival(Scored):
     def rows(self, known: np.ndarray) -> np.ndarray:
         return self.clock.rows_of(Spans.of(known))
 
+    def n_telling(self, n: float) -> float:
+        """Those who had the event."""
+        return float(self.clock.events.sum())
+
     def loss(self, table: Table, cols: Index) -> HazardLoss:
         return HazardLoss(table, cols, self.start)
 
@@ -212,6 +216,11 @@ class HazardAttribution(Proportional):
     @property
     def notable(self) -> float:
         return NOTABLE_LOG_ODDS
+
+    def centred(self, average: float) -> tuple[HazardAttribution, float]:
+        """The hazard is that of a patient with the average log-hazard, which is then zero."""
+        ratio = np.exp(np.clip(average, -LARGEST_LOG_HAZARD, LARGEST_LOG_HAZARD))
+        return replace(self, cumulative=self.cumulative * ratio), average
 
     def with_horizon(self, horizon: float) -> HazardAttribution:
         return replace(self, horizon=horizon)

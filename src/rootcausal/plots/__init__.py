@@ -112,7 +112,7 @@ def survival(
     explanation : of at least this patient, by a :class:`rootcausal.RCISurvival`.
     patient : the id.
     """
-    row, hazard = _row(explanation, patient), explanation._model.attribution
+    row, hazard = _row(explanation, patient), explanation._model.attribution.of_outcome
     if not isinstance(hazard, HazardAttribution):
         raise InputError("only the time to an event has survival curves: see RCISurvival")
     names, values = _names(explanation, labels, units, target), explanation.listed.values[row]

@@ -152,7 +152,7 @@ def page_content(
             "cells": int(explanation.imputed.sum()),
             "patients": int(explanation.imputed.any(axis=1).sum()),
         },
-        "calibration": "" if calibration is None else in_words(calibration, causal.attribution),
+        "calibration": "" if calibration is None else in_words(calibration, causal.attribution.of_outcome),
         "effects": _effects(model, target, units),
         "made": _made(model, notes, diagnosis),
     }

@@ -23,7 +23,7 @@ BARS = 20
 
 def page_words(explanation: Explanation, units: Mapping[str, str], target: str | None) -> Words:
     """The words of the outcome of these patients; ``units`` may hold that of it, by name."""
-    attribution = explanation._model.attribution
+    attribution = explanation._model.attribution.of_outcome
     outcome = OUTCOMES[attribution.outcome]
     return outcome.words(attribution, None, units.get(outcome.unit_name(target) or "", ""), {})
 

@@ -80,7 +80,7 @@ function inWords(row, harmful, protective) {
       ...(ends === null ? [] : [[`95 % interval ${range(ends.map(told.predictedText))}`]]),
       ...(unseen === null || unseen === told.toText(predictor(row)) ? [] : [[term("recalibrated"), ` ${unseen}`]]),
     ]),
-    `for this patient, and ${told.toText(content.base_value)} ${content.made.bent ? "at the mean log-odds of all patients' shocks" : `for one whose ${ofAverage} are all average`}. `,
+    `for this patient, and ${told.toText(content.base_value)} ${content.made.bent ? told.atMean : `for one whose ${ofAverage} are all average`}. `,
     ...(covariates.length ? ["What is adjusted for, ", ...covariatesNamed(), `, ${told.does(adjustment(row).value)}. `] : []),
   );
   const sides = told.leading(harmful, protective, row);

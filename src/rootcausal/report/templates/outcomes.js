@@ -28,6 +28,7 @@ const SAMPLE = "People are in the table as they came.";
 /** What diagnoses and events have in common: a patient has a risk. */
 const ofRisks = {
   name: () => content.target,
+  atMean: "at the mean log-odds of all patients' shocks",
   it: "risk",
   isChance: true,
   little: 0.1,
@@ -184,6 +185,7 @@ function predictedInterval(row) {
 /** The time to an event. Shocks add log-hazard, and are said as hazard ratios. */
 const ofEvent = {
   ...ofRisks,
+  atMean: "at the mean log-hazard of all patients' shocks",
   it: "hazard",
   separated: "The shocks decide for some patients: ranks are useful, risks are uncertain.",
   predict: (predictor) => 1 - Math.exp(-Math.exp(predictor) * cumulativeHazard(facts.horizon)),
@@ -246,7 +248,7 @@ const ofEvent = {
     ["Longest follow-up", timeText(facts.times.at(-1))],
     ["Horizon", `${timeText(facts.horizon)}: the time by which risks are told`],
   ],
-  base: () => ["Base value", `the hazard of a patient whose ${ofAverage} are all average; their risk by ${facts.when} is ${told.toText(content.base_value)}`],
+  base: () => ["Base value", `the ${content.made.bent ? "mean hazard, on the logarithmic scale, over shocks as the cohort has them" : `hazard of a patient whose ${ofAverage} are all average`}; the risk with it by ${facts.when} is ${told.toText(content.base_value)}`],
 };
 
 /** "“died” after 1,504 days", "without “died” when last seen, after 4,191 days", as elements. */
@@ -288,6 +290,7 @@ const unitNote = facts.unit ? ` (${facts.unit})` : "";
 /** A number, such as a score of severity. Shocks add to it, in its own unit. */
 const ofNumber = {
   ...ofRisks,
+  atMean: "on average over all patients' shocks",
   it: "outcome",
   isChance: false,
   little: 0.1 * facts.spread,
@@ -494,6 +497,7 @@ const perExposure = facts.unit ? ` per ${facts.unit.replace(/s$/, "")}` : facts.
 /** A count of events: shocks multiply its rate. */
 const ofCounts = {
   ...ofRatios("rate"),
+  atMean: "at the mean log-rate of all patients' shocks",
   name: () => content.target,
   baseLabel: "all average",
   fromTo: "From the average patient to this one",

@@ -21,7 +21,7 @@ function peopleWords(here, base, risk, unseen) {
   const have = risk > 0.99 ? "over 99" : here === 0 ? "fewer than 1" : here;
   const more = here - base;
   const change = more === 0 ? "as many as" : `${Math.abs(more)} ${more > 0 ? "more" : "fewer"} than`;
-  return `Under this model, of 100 patients like this one, ${have} ${told.haveIt()}: ${change} ${content.made.bent ? "of 100 at the mean log-odds" : `of 100 whose ${ofAverage} are all average`} (${base}).${unseen === null || unseen === `${here} %` ? "" : ` Recalibrated, as if the model had not seen this patient: ${unseen}.`}`;
+  return `Under this model, of 100 patients like this one, ${have} ${told.haveIt()}: ${change} ${content.made.bent ? `of 100 ${told.atMean}` : `of 100 whose ${ofAverage} are all average`} (${base}).${unseen === null || unseen === `${here} %` ? "" : ` Recalibrated, as if the model had not seen this patient: ${unseen}.`}`;
 }
 
 /** Where a number lies between the lowest and the highest of the cohort, without the outermost hundredth on either side. */
