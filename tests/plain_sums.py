@@ -76,6 +76,9 @@ class PlainRows(MemoryRows):
                 found.threshold_hessian[number, level, level] = (
                     w[at] @ curve_up[at] + w[above] @ curve_low[above]
                 )
+                found.cross[number, : len(z), level] = -(
+                    z[:, at] @ (w * of_upper)[at] + z[:, above] @ (w * of_lower)[above]
+                )
                 if level + 1 < t:
                     between = -(w[above] @ (up[above] * low[above]))
                     found.threshold_hessian[number, level, level + 1] = between

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_sums import PlainRows, bin_of, plain_permutations, spacing_entropy
+from scipy.optimize import minimize
 
 from rootcausal.backends.blas import one_blas_thread
 from rootcausal.files.model_arrays import pack, unpack
@@ -18,6 +19,7 @@ from rootcausal.method.model import CausalModel
 from rootcausal.method.model_parts import HETEROSCEDASTIC, LINEAR, NONLINEAR
 from rootcausal.method.schema import check_part, flattened, unflattened
 from rootcausal.nonlinear.attribution import NonlinearAttribution, nonlinear_kind
+from rootcausal.nonlinear.cumulative_logits import fit_logits
 from rootcausal.nonlinear.curves import KNOTS, PIECES, Splines, curve_at, pieces_at
 from rootcausal.nonlinear.fitting import Fitter
 from rootcausal.nonlinear.mechanism import NonlinearMechanism
@@ -148,8 +150,33 @@ def test_level_sums_are_derivatives_of_their_likelihood(
         np.testing.assert_allclose(sums.threshold_hessian[0, place], curve, rtol=1e-4, atol=1e-3)
 
 
-@given(seed=st.integers(0, 10_000), n=st.integers(20, 400), weighted=st.booleans())
+def test_logits_are_the_most_likely_ones(twins: tuple[PlainRows, MemoryRows, Splines]) -> None:
+    """By a general optimizer, of a design with a rare inner level and of one that hardly tells anything."""
+    _, compiled, _ = twins
+    rng = np.random.default_rng(0)
+    compiled.codes[3][rng.choice(700, 300, replace=False)] = 2
+    compiled.codes[3][np.flatnonzero(compiled.codes[3] == 1)[4:]] = 0
+    designs = Designs.of([3, 3], [[(0, -1), (1, -1), (4, 0)], [(4, -1)]])
+    start = np.tile([-0.7, 0.7], (2, 1))
+    logits = fit_logits(compiled, designs, np.zeros((2, designs.width)), start)
+    assert logits.converged.all()
+    for k, size in enumerate(designs.size):
+
+        def left(params: np.ndarray, k: int = k, size: int = size) -> float:
+            beta, thresholds = np.zeros((2, designs.width)), start.copy()
+            beta[k, 1 : size + 1] = params[:size]
+            thresholds[k] = params[size], params[size] + np.exp(params[size + 1])
+            loglik = compiled.level_sums(designs, beta, thresholds).loglik[k]
+            return 0.5 * params[:size] @ params[:size] - loglik
+
+        best = minimize(left, np.zeros(size + 2), method="BFGS")
+        found = logits.loglik[k] - 0.5 * logits.beta[k] @ logits.beta[k]
+        assert found == pytest.approx(-best.fun, abs=5e-3)
+        np.testing.assert_allclose(logits.beta[k, 1 : size + 1], best.x[:size], atol=5e-3)
+
+
 @settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), n=st.integers(20, 400), weighted=st.booleans())
 def test_entropies_of_histograms_are_the_plain_ones(seed: int, n: int, weighted: bool) -> None:
     rng = np.random.default_rng(seed)
     values = rng.standard_t(2, n) if seed % 2 else np.round(rng.normal(size=n), 1)

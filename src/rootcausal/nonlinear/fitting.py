@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..method.table import F64, Index
+from .cumulative_logits import fit_logits
 from .curves import Splines
-from .rows import TERMS_A_CAUSE, Designs, NonlinearRows
+from .rows import RIDGE, TERMS_A_CAUSE, Designs, NonlinearRows
 
 LINEAR, NONLINEAR, HETEROSCEDASTIC = range(3)
-# Added to the diagonal of sums of squares: so many rows in which the terms say nothing.
-RIDGE = 1.0
 # Steps toward the spread: before and after what is expected is fitted again by it. Then there are more as
 # long as a step changes a coefficient of its logarithm by more than this, as in heavy tails.
 SPREAD_STEPS = 5
@@ -27,12 +26,6 @@ MOST_SPREAD_STEPS = 50
 SPREAD_SETTLED = 0.02
 # Of errors over their mean absolute size, about: entropies are told in this unit.
 UNIT_OF_SPREAD = 1.25
-# Steps of a cumulative logit, and the gain in log-likelihood a row below which it has converged: a hundredth
-# of a nat for a thousand rows.
-LEVEL_STEPS = 100
-CONVERGED = 1e-5
-# Coefficients of standardized terms stay within ± this: levels may be told apart for certain.
-MOST_LOGIT = 8.0
 # What is left of an effect is at least this part of its squares; less is rounding.
 LEAST_LEFT = 1e-12
 
@@ -245,7 +238,12 @@ class Fitter:
         if some:
             for k, nonlinear in zip(
                 some,
-                self._cumulative([effects[k] for k in some], [whole[k] for k in some], NONLINEAR),
+                self._cumulative(
+                    [effects[k] for k in some],
+                    [whole[k] for k in some],
+                    NONLINEAR,
+                    [best[k] for k in some],
+                ),
                 strict=True,
             ):
                 if nonlinear.cost < best[k].cost:
@@ -253,62 +251,39 @@ class Fitter:
         return best
 
     def _cumulative(
-        self, effects: Sequence[int], terms: Sequence[Sequence[tuple[int, int]]], form: int
+        self,
+        effects: Sequence[int],
+        terms: Sequence[Sequence[tuple[int, int]]],
+        form: int,
+        start: Sequence[Fitted] | None = None,
     ) -> list[Fitted]:
-        """Cumulative logits by Newton's method: the coefficients, then the thresholds, in turns."""
+        """Cumulative logits; ``start`` are those of the first terms of each, where these are known."""
         designs = Designs.of(effects, terms)
         m, t = len(designs), int(self.levels[designs.effect].max()) - 1
         beta, thresholds = np.zeros((m, designs.width)), np.full((m, t), np.inf)
         for k, effect in enumerate(effects):
-            cut = np.arange(1, self.levels[effect]) / self.levels[effect]
-            thresholds[k, : cut.size] = np.log(cut / (1.0 - cut))
-        before, converged = np.full(m, -np.inf), np.zeros(m, dtype=bool)
-        old_beta, old_thresholds = beta.copy(), thresholds.copy()
-        for _ in range(LEVEL_STEPS):
-            sums = self.rows.level_sums(designs, beta, thresholds)
-            reached = sums.loglik - 0.5 * RIDGE * (beta[:, 1:] ** 2).sum(axis=1)
-            gain = reached - before
-            converged = np.abs(gain) < CONVERGED * self.n_rows
-            if converged.all():
-                break
-            for k in np.flatnonzero(~converged).tolist():
-                size, cuts = int(designs.size[k]) + 1, int(self.levels[effects[k]]) - 1
-                if gain[k] < 0.0:  # it was too far
-                    beta[k] = 0.5 * (beta[k] + old_beta[k])
-                    thresholds[k, :cuts] = 0.5 * (thresholds[k, :cuts] + old_thresholds[k, :cuts])
-                    continue
-                before[k], old_beta[k], old_thresholds[k] = reached[k], beta[k], thresholds[k]
-                # The constant is told by the thresholds.
-                part = sums.hessian[k, 1:size, 1:size] + RIDGE * np.eye(size - 1)
-                if size > 1:
-                    step = np.linalg.solve(part, sums.gradient[k, 1:size] - RIDGE * beta[k, 1:size])
-                    beta[k, 1:size] = np.clip(beta[k, 1:size] + step, -MOST_LOGIT, MOST_LOGIT)
-                part = sums.threshold_hessian[k, :cuts, :cuts] + RIDGE * 0.1 * np.eye(cuts)
-                step = np.linalg.solve(part, sums.threshold_gradient[k, :cuts])
-                thresholds[k, :cuts] = _rising(thresholds[k, :cuts], np.clip(step, -1.0, 1.0))
-        loglik = self.rows.level_sums(designs, beta, thresholds).loglik * (self.n_rows / self.rows.weight)
+            if start is None:
+                cut = np.arange(1, self.levels[effect]) / self.levels[effect]
+                thresholds[k, : cut.size] = np.log(cut / (1.0 - cut))
+                continue
+            known = start[k]
+            assert known.thresholds is not None
+            beta[k, : known.beta.size] = known.beta
+            thresholds[k, : known.thresholds.size] = known.thresholds
+        logits = fit_logits(self.rows, designs, beta, thresholds)
+        cost = 0.5 * designs.size * np.log(self.n_rows) - logits.loglik * (self.n_rows / self.rows.weight)
         return [
             Fitted(
-                float(-loglik[k] + 0.5 * len(some) * np.log(self.n_rows)),
+                float(cost[k]),
                 form,
                 tuple(some),
-                beta[k, : len(some) + 1],
+                logits.beta[k, : len(some) + 1],
                 None,
-                thresholds[k, : self.levels[effects[k]] - 1],
-                converged=bool(converged[k]),
+                logits.thresholds[k, : self.levels[effects[k]] - 1],
+                converged=bool(logits.converged[k]),
             )
             for k, some in enumerate(terms)
         ]
-
-
-def _rising(thresholds: F64, step: F64) -> F64:
-    """Thresholds after a step, which is cut short where two would come closer than a tenth of their distance.
-
-    A level that few have lies between two that nearly meet; where they do, no next step could be told.
-    """
-    apart, closer = np.diff(thresholds), -np.diff(step)
-    share = np.min(0.9 * apart / np.maximum(closer, 0.9 * apart), initial=1.0)
-    return thresholds + share * step
 
 
 def _with_ridge(gram: F64) -> F64:

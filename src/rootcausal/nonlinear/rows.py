@@ -21,6 +21,8 @@ TERMS_A_CAUSE = 4
 PRODUCT_WITHIN = 2.5
 # A row whose residual is so many times what is expected counts for no more: one outlier is no spread.
 LARGEST_RATIO = 8.0
+# Added to the diagonal of sums of squares: so many rows in which the terms say nothing.
+RIDGE = 1.0
 # Logarithms of a spread stay within ± this.
 LARGEST_LOG_SPREAD = 30.0
 
@@ -129,6 +131,7 @@ class LevelledSums:
     hessian : (m, width, width) its negative derivative.
     threshold_gradient : (m, t) in the thresholds.
     threshold_hessian : (m, t, t) its negative derivative.
+    cross : (m, width, t) the negative derivative of the gradient in the thresholds.
     """
 
     loglik: F64
@@ -136,6 +139,7 @@ class LevelledSums:
     hessian: F64
     threshold_gradient: F64
     threshold_hessian: F64
+    cross: F64
 
     @classmethod
     def zero(cls, m: int, width: int, t: int) -> LevelledSums:
@@ -146,4 +150,5 @@ class LevelledSums:
             np.zeros((m, width, width)),
             np.zeros((m, t)),
             np.zeros((m, t, t)),
+            np.zeros((m, width, t)),
         )

@@ -17,6 +17,10 @@ from ..backends.cpu.power_of_two import FASTMATH, LOG2_E, power_of_two
 from ..method.table import F64, Index
 
 ROWS_PER_BLOCK = 512
+# So far from its threshold, in logits, a level is certain to the last digit.
+FURTHEST = 690.0
+# Products of probabilities stay above the smallest number: one more is at least LEAST_LIKELY.
+LEAST_PRODUCT = 1e-250
 
 
 @compiled(fastmath=FASTMATH, nogil=True)
@@ -267,6 +271,26 @@ def entropy_units(
 
 
 @compiled(fastmath=FASTMATH, nogil=True)
+def logistic(values: F64, m: int) -> None:
+    """In place, 1 / (1 + exp(-value)) of m rows."""
+    for row in range(m):
+        small = power_of_two(-LOG2_E * min(abs(values[row]), FURTHEST))
+        values[row] = (1.0 if values[row] >= 0.0 else small) / (1.0 + small)
+
+
+@compiled(fastmath=FASTMATH, nogil=True)
+def sum_of_logs(likely: F64, weight: F64, m: int) -> float:
+    """Σ weight · log(likely) of m rows: one logarithm for rows in turn that weigh the same."""
+    total, product = 0.0, 1.0
+    for row in range(m):
+        product *= likely[row]
+        if row + 1 == m or weight[row + 1] != weight[row] or product < LEAST_PRODUCT:
+            total += weight[row] * math.log(product)
+            product = 1.0
+    return total
+
+
+@compiled(fastmath=FASTMATH, nogil=True)
 def level_units(
     splines: F64,
     codes: Index,
@@ -286,11 +310,12 @@ def level_units(
     hessian: F64,
     threshold_gradient: F64,
     threshold_hessian: F64,
+    cross: F64,
 ) -> None:
     """Designs begin..end−1 of NonlinearRows.level_sums."""
     n, t = weights.size, thresholds.shape[1]
     terms = np.empty((first.shape[1] + 1, ROWS_PER_BLOCK))
-    eta, slope, curve, room = np.empty((4, ROWS_PER_BLOCK))
+    eta, upper, lower, likely, slope, curve, room = np.empty((7, ROWS_PER_BLOCK))
     for design in range(begin, end):
         k, code = size[design], codes[effect[design]]
         found = np.zeros((k + 1, k + 1))
@@ -301,28 +326,63 @@ def level_units(
             combine(terms, k, beta[design], m, eta)
             levels, weight = code[start:stop], weights[start:stop]
             for row in range(m):
+                c = levels[row]
+                upper[row] = thresholds[design, c] - eta[row] if c < t else FURTHEST
+                lower[row] = thresholds[design, c - 1] - eta[row] if c > 0 else -FURTHEST
+            logistic(upper, m)
+            logistic(lower, m)
+            for row in range(m):
+                likely[row] = max(upper[row] - lower[row], least)
+                slope[row] = weight[row] * (upper[row] + lower[row] - 1.0)
+                upper[row], lower[row] = upper[row] * (1.0 - upper[row]), lower[row] * (1.0 - lower[row])
+                curve[row] = weight[row] * (upper[row] + lower[row])
+            loglik[design] += sum_of_logs(likely, weight, m)
+            for row in range(m):
                 c, w = levels[row], weight[row]
-                upper = 1.0 / (1.0 + math.exp(eta[row] - thresholds[design, c])) if c < t else 1.0
-                lower = 1.0 / (1.0 + math.exp(eta[row] - thresholds[design, c - 1])) if c > 0 else 0.0
-                likely = max(upper - lower, least)
-                of_upper, of_lower = upper * (1.0 - upper), lower * (1.0 - lower)
-                loglik[design] += w * math.log(likely)
-                slope[row], curve[row] = w * (upper + lower - 1.0), w * (of_upper + of_lower)
-                up, low = of_upper / likely, of_lower / likely
+                up, low = upper[row] / likely[row], lower[row] / likely[row]
                 if c < t:
                     threshold_gradient[design, c] += w * up
-                    threshold_hessian[design, c, c] += w * (up * up - of_upper * (1.0 - 2.0 * upper) / likely)
                 if c > 0:
                     threshold_gradient[design, c - 1] -= w * low
-                    threshold_hessian[design, c - 1, c - 1] += w * (
-                        low * low + of_lower * (1.0 - 2.0 * lower) / likely
-                    )
                     if c < t:
                         threshold_hessian[design, c - 1, c] -= w * up * low
-                        threshold_hessian[design, c, c - 1] -= w * up * low
+                upper[row], lower[row] = w * upper[row], w * lower[row]
             add_projections(terms, k, slope, m, gradient[design])
             add_products(terms, k, curve, m, room, found)
+            add_by_level(terms, k, levels, upper, lower, m, cross[design])
         for a in range(k + 1):
             for b in range(a + 1):
                 hessian[design, a, b] = found[a, b]
                 hessian[design, b, a] = found[a, b]
+        fill_diagonal(cross[design, 0], threshold_hessian[design])
+
+
+@compiled(fastmath=FASTMATH, nogil=True)
+def add_by_level(terms: F64, size: int, levels: Index, upper: F64, lower: F64, m: int, out: F64) -> None:
+    """−Σ of terms over the rows on either side of each threshold, times the density there."""
+    t = out.shape[1]
+    for place in range(size + 1):
+        term, to = terms[place], out[place]
+        for row in range(m):
+            c = levels[row]
+            if c < t:
+                to[c] -= term[row] * upper[row]
+            if c > 0:
+                to[c - 1] -= term[row] * lower[row]
+
+
+@compiled(nogil=True)
+def fill_diagonal(of_all: F64, hessian: F64) -> None:
+    """The whole matrix of thresholds, from what lies above its diagonal.
+
+    Where all thresholds move by as much as the predictor does, nothing changes: rows add up to what they have
+    in common with the constant.
+    """
+    t = of_all.size
+    for one in range(t):
+        hessian[one, one] = -of_all[one]
+        if one + 1 < t:
+            hessian[one + 1, one] = hessian[one, one + 1]
+            hessian[one, one] -= hessian[one, one + 1]
+        if one > 0:
+            hessian[one, one] -= hessian[one - 1, one]
