@@ -18,6 +18,7 @@ from .gaussianity import check_gaussianity
 from .linearity import check_linearity
 from .logarithms import check_logarithm
 from .outcomes import OF_OUTCOME, OutcomeChecks
+from .unmeasured import check_unmeasured
 from .without_outcomes import checks_without_outcomes
 
 __all__ = ["Check", "Checked", "Diagnosis", "check_linear", "diagnose", "read_together"]
@@ -69,6 +70,7 @@ def _of_errors(evidence: Evidence, checked: Checked, of_outcome: type[OutcomeChe
         yield check_independence(population, seen, estimator)
         yield check_linearity(population, seen, checked.logged, estimator, checked.nonlinear)
         yield check_confounding(population, seen, of_outcome.may_be_sampled_apart(checked))
+    yield from check_unmeasured(checked)
 
 
 def _of_levels(of_outcome: type[OutcomeChecks]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,6 +18,21 @@ from ..outcomes import OUTCOMES, Words, words_of
 from ..wording import listed, one_line
 
 PATIENTS_NAMED = 5
+
+
+class Needed(NamedTuple):
+    """What a hidden common cause of one column and of the outcome would need: its robustness values.
+
+    Attributes
+    ----------
+    column : its name.
+    to_zero, to_p : the share of what is left of both that it would have to explain, to bring what the shock
+        does to nothing, and to p 0.05.
+    """
+
+    column: str
+    to_zero: float
+    to_p: float
 
 
 class Named(Protocol):
@@ -51,6 +66,7 @@ class Checked:
     ids : (n,) of the patients; None for their row numbers, from 1.
     provenance : how the model was made.
     of_fit : whether these are the patients of the fit.
+    needed : what a hidden common cause of the outcome and of each column that is named would need.
     """
 
     model: CausalModel
@@ -62,6 +78,7 @@ class Checked:
     ids: Sequence[Any] | None
     provenance: Mapping[str, Any]
     of_fit: bool = False
+    needed: Sequence[Needed] = ()
 
     @property
     def words(self) -> Words:

@@ -29,6 +29,7 @@ from .proportional_odds import check_proportional_odds
 from .regressions import PlainCounts, PlainHazard, PlainLine, PlainLogit, PlainStages
 from .reverse_causation import DIAGNOSIS, NUMBER, check_reverse_causation, check_reverse_causation_of_number
 from .specification import CheckSpec
+from .unmeasured import SPEC as UNMEASURED
 from .without_outcomes import AS_NAMED, IN_RANGE, LEARNED
 
 #: Of every outcome.
@@ -38,6 +39,7 @@ OF_ANY = (
     INDEPENDENT,
     LINEAR,
     UNCONFOUNDED,
+    UNMEASURED,
     logarithms.SPEC,
     IN_RANGE,
     AS_NAMED,

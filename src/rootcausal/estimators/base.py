@@ -40,6 +40,7 @@ from .parameters import chosen_confounding, chosen_hints, chosen_settings, param
 # What only some methods need is imported by them: who makes an estimator waits for none of it.
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
+    from ..diagnostics.checked import Needed
     from ..diagnostics.findings import Found
     from ..explaining.explanation import Explanation
     from ..explaining.summary import Summary
@@ -296,7 +297,9 @@ class Estimator(TransformerMixin, BaseEstimator):
 
         check_is_fitted(self)
         effects = (
-            self._effects if penalized else unshrunk_effects(rows_at_hand(self._cohort), penalized=False)
+            self._effects
+            if penalized
+            else unshrunk_effects(rows_at_hand(self._cohort), self._model, penalized=False)
         )
         found = effects, self._unit_effects, self.ancestor_probability_
         return Summary.of(self._model, self._encoding, *found, self.provenance_)
@@ -319,7 +322,7 @@ class Estimator(TransformerMixin, BaseEstimator):
 
         rows = self._cohort
         if "effects" not in self.provenance_ and rows is not None and rows.unchanged:
-            self.provenance_ = {**self.provenance_, "effects": unshrunk_effects(rows).to_dict()}
+            self.provenance_ = {**self.provenance_, "effects": unshrunk_effects(rows, self._model).to_dict()}
 
     def bootstrap(
         self,
@@ -584,11 +587,20 @@ class Estimator(TransformerMixin, BaseEstimator):
         of_fit = same and self._quantiles is not None and self._quantiles.are_of(values, self._model)
         stated = self._model.predictor(self._own(matrix.values, strata))
         values = self._own(values, strata)
-        found = diagnose(Checked(self._model, values, missing, known, stated, names, called, made, of_fit))
+        of_hidden = () if target is None else self._needed_of_hidden_causes()
+        found = diagnose(
+            Checked(self._model, values, missing, known, stated, names, called, made, of_fit, of_hidden)
+        )
         # A model of rows on a cluster cannot tell whose they are: its users can.
         if found.of_outcome and (of_fit or self._quantiles is None):
             self._keep(self._found.with_checks(found))
         return found
+
+    def _needed_of_hidden_causes(self) -> tuple[Needed, ...]:
+        """What a hidden common cause of the outcome and of each column that is named would need."""
+        from ..diagnostics.checked import Needed
+
+        return tuple(Needed(term.term, term.robustness, term.robustness_p) for term in self.summary().causes)
 
     def set_labels(self, labels: Any) -> Self:
         """Say what variables are called on pages, in figures and on screen; the model remembers it.

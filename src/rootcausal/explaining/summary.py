@@ -17,6 +17,7 @@ from ..inputs.encoding import Encoding
 from ..inputs.kinds import Variable
 from ..inputs.levels import level_texts
 from ..likelihood.effects import FIRTH, UNPENALIZED, WHY, Effects
+from ..likelihood.sensitivity import NO_STRENGTH, Strength, strengths
 from ..method.model import CausalModel
 from ..method.table import F64
 from ..outcomes import Words, words_of
@@ -28,6 +29,13 @@ NAME_LETTERS = 30
 NAMED = 20
 MISSING = "–"
 MOST_LINES = 200
+HIDDEN_NOTE = (
+    "to zero, to p .05: what share of what is left of the variable and of the outcome a hidden common cause "
+    "would have to explain, of both, to bring what the shock does to nothing, or to p 0.05 (robustness "
+    "value); E-value: the risk ratio it would have to have with both; to limit: for an interval that holds "
+    "none; as strong as: how many times as strong as the nearest of what acts on the variable. No data can "
+    "show whether there is one."
+)
 # Units that have a plural of their own.
 TIMES = ("years", "months", "weeks", "days", "hours", "minutes", "seconds")
 
@@ -52,6 +60,13 @@ class Term:
     probability : that the variable causes the outcome, directly or by way of others; None where the
         attribution is the paper's, and of covariates.
     effect_per_sd, std_err_per_sd, lower_per_sd, upper_per_sd, shrunk_per_sd : for one standard deviation.
+    robustness, robustness_p : what share of what is left of the variable and of the outcome a hidden common
+        cause would have to explain, of both, for what the shock does to be nothing, and for its p to be 0.05
+        (robustness values; Cinelli & Hazlett 2020). NaN where there is no such effect without a prior.
+    e_value, e_value_limit : the risk ratio that it would have to have with both, for no effect, and for a
+        95 % interval that holds none (VanderWeele & Ding 2017).
+    strong_as, times_as_strong : the column, of those that act on this one, to which such a cause would be
+        nearest in strength, and how many times as strong with both it would have to be; None without any.
     note : why there is no effect, in words.
     """
 
@@ -76,6 +91,12 @@ class Term:
     lower_per_sd: float
     upper_per_sd: float
     shrunk_per_sd: float | None
+    robustness: float
+    robustness_p: float
+    e_value: float
+    e_value_limit: float
+    strong_as: str | None
+    times_as_strong: float | None
     note: str
 
     @property
@@ -101,6 +122,7 @@ class Summary:
     none: str
     _words: Words
     _rows: int
+    _notable: float
 
     HEAD: ClassVar[tuple[str, ...]] = (
         "per SD",
@@ -112,6 +134,7 @@ class Summary:
         "shock",
         "P(cause)",
     )
+    HIDDEN_HEAD: ClassVar[tuple[str, ...]] = ("to zero", "to p .05", "E-value", "to limit", "as strong as")
 
     @classmethod
     def of(
@@ -125,13 +148,15 @@ class Summary:
     ) -> Summary:
         reading = provenance.get("reading", {})
         words = words_of(model.attribution, reading.get("called"), reading.get("unit", ""))
-        terms = tuple(_terms(model, encoding, effects, shocks, probability))
+        strong = strengths(effects, model, provenance)
+        terms = tuple(_terms(model, encoding, effects, shocks, probability, strong))
         q = len(terms)
         adjusted = f"all other {q - 1:,} columns" if q > 2 else "the other column" if q > 1 else "nothing"
         covariates = sum(term.covariate for term in terms)
         if covariates:
             adjusted += f", {plural(covariates, 'covariate')} among them"
-        return cls(terms, _method(effects), adjusted, effects.none, words, effects.rows)
+        notable = model.attribution.notable
+        return cls(terms, _method(effects), adjusted, effects.none, words, effects.rows, notable)
 
     def called(self, words: Words, units: Mapping[str, str]) -> Summary:
         """The same with these words of the outcome, and these units of variables, where there are any."""
@@ -182,15 +207,7 @@ class Summary:
         names = short_names([term.label for term in terms], NAME_LETTERS)
         head = ["", *self.HEAD]
         cells = [[name, *self.cells(term)] for name, term in zip(names, terms, strict=True)]
-        widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
-        texts = (0, head.index("for"))
-        return [
-            "  ".join(
-                cell.ljust(width) if place in texts else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in [head, *cells]
-        ]
+        return _aligned([head, *cells], (0, head.index("for")))
 
     def cells(self, term: Term) -> list[str]:
         """What the table says of a term, as text."""
@@ -217,6 +234,38 @@ class Summary:
         return self._words.beside(value) if self._words.kind == "continuous" else f"{value:+.2f}"
 
     @property
+    def causes(self) -> tuple[Term, ...]:
+        """The terms whose shock is named as a cause and has an effect without a prior, the weakest first.
+
+        Weakest is what the weakest hidden common cause of the column and of the outcome would explain away.
+        """
+        named = (
+            term
+            for term in self.terms
+            if abs(term.shock or 0.0) >= self._notable and math.isfinite(term.robustness)
+        )
+        return tuple(sorted(named, key=lambda term: (term.robustness_p, term.robustness)))
+
+    def hidden_lines(self, terms: Sequence[Term]) -> list[str]:
+        """What a hidden common cause of each of these and of the outcome would need, as a table."""
+        names = short_names([term.label for term in terms], NAME_LETTERS)
+        cells = [[name, *self.hidden_cells(term)] for name, term in zip(names, terms, strict=True)]
+        return _aligned([["", *self.HIDDEN_HEAD], *cells], (0, len(self.HIDDEN_HEAD)))
+
+    def hidden_cells(self, term: Term) -> list[str]:
+        """What that table says of a term, as text."""
+        like = MISSING
+        if term.strong_as is not None and term.times_as_strong is not None:
+            times = term.times_as_strong
+            called = next(one.label for one in self.terms if one.term == term.strong_as)
+            like = f"{f'{times:.1f}' if times < 10 else 'over 10'} × {one_line(called, NAME_LETTERS)}"
+        shares = [f"{share:.0%}" for share in (term.robustness, term.robustness_p)]
+        ratios = [
+            f"{value:.2f}" if value < 100 else "over 100" for value in (term.e_value, term.e_value_limit)
+        ]
+        return [*shares, *ratios, like]
+
+    @property
     def notes(self) -> list[str]:
         """How to read it."""
         said = [
@@ -238,12 +287,26 @@ class Summary:
         if len(shown) > MOST_LINES:
             shown = tuple(self.strongest()[:MOST_LINES])
             said = [f"The {MOST_LINES} surest of {len(self.terms):,}; frame has all."]
-        return "\n".join([self.heading, "", *self.lines(shown), "", *said, *self.notes])
+        hidden = self.causes[:MOST_LINES]
+        of_hidden = ["", *self.hidden_lines(hidden), "", HIDDEN_NOTE] if hidden else []
+        return "\n".join([self.heading, "", *self.lines(shown), "", *said, *self.notes, *of_hidden])
 
     __repr__ = __str__
 
 
-_TEXTS = ("term", "variable", "label", "level", "reference", "per", "note")
+def _aligned(rows: Sequence[Sequence[str]], texts: Sequence[int]) -> list[str]:
+    """Rows of cells as lines; the columns at ``texts`` begin at the left, the others end at the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place in texts else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+_TEXTS = ("term", "variable", "label", "level", "reference", "per", "strong_as", "note")
 _FRAME_TYPES: dict[str, Any] = {
     name: object if name in _TEXTS else bool if name == "covariate" else np.float64
     for name in Term.__dataclass_fields__
@@ -269,7 +332,12 @@ def _method(effects: Effects) -> str:
 
 
 def _terms(
-    model: CausalModel, encoding: Encoding, effects: Effects, shocks: F64, probability: F64 | None
+    model: CausalModel,
+    encoding: Encoding,
+    effects: Effects,
+    shocks: F64,
+    probability: F64 | None,
+    strong: Mapping[int, Strength],
 ) -> Iterator[Term]:
     layout, covariates = encoding.layout, set(model.covariates.tolist())
     shrunk = direct_effects(model)
@@ -288,6 +356,8 @@ def _terms(
         own_ends, sd_ends = (times * ends[:, column]).tolist(), (sd * ends[:, column]).tolist()
         by_model = None if shrunk is None else float(shrunk[column])
         chance = None if probability is None or covariate else float(probability[place])
+        hidden = strong.get(column, NO_STRENGTH)
+        like = None if hidden.like < 0 else encoding.column_names[hidden.like]
         yield Term(
             term=encoding.column_names[column],
             variable=variable.name,
@@ -310,6 +380,12 @@ def _terms(
             lower_per_sd=sd_ends[0],
             upper_per_sd=sd_ends[1],
             shrunk_per_sd=None if by_model is None else by_model * sd,
+            robustness=hidden.to_zero,
+            robustness_p=hidden.to_p,
+            e_value=hidden.e_value,
+            e_value_limit=hidden.e_value_limit,
+            strong_as=like,
+            times_as_strong=None if like is None else hidden.times,
             note=WHY[effects.why[column]],
         )
 

@@ -18,6 +18,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from ..backends.blas import one_blas_thread
 from ..backends.choose import choose_table, without_gpu
+from ..method.model import CausalModel
 from ..method.moments import Columns, describe_columns
 from ..method.table import F64, Index
 from ..outcomes.continuous import Continuous
@@ -47,6 +48,9 @@ FLAT = 1e-9
 # Of a number's variance, likewise.
 CERTAIN = 1e-10
 
+TOTALS = ("total", "total_error")
+LISTS = ("sd", "estimate", "error", "freedom", *TOTALS)
+
 # Why a column has no effect of its own.
 IS_EXPLAINED, DECIDES, UNSETTLED = "explained", "decides", "unsettled"
 WHY = {
@@ -71,6 +75,8 @@ class Effects:
     estimate, error : (q,) the effects and their standard errors; NaN where a column has none.
     freedom : (q,) degrees of freedom of t; infinite for a normal distribution.
     why : (q,) a key of :data:`WHY`.
+    total, total_error : (q,) what one standard deviation of the column's shock does by all ways, without a
+        prior, and its standard error; NaN where the model has no shock of it.
     """
 
     method: str
@@ -83,13 +89,16 @@ class Effects:
     error: F64
     freedom: F64
     why: tuple[str, ...]
+    total: F64
+    total_error: F64
 
     @classmethod
     def nothing(cls, n_columns: int, rows: int, why: str, method: str = FIRTH, sd: F64 | None = None) -> Self:
         """None of any column."""
         nothing, freedom = np.full(n_columns, np.nan), np.full(n_columns, np.inf)
         spread = nothing if sd is None else sd
-        return cls(method, rows, 1, False, why, spread, nothing, nothing, freedom, ("",) * n_columns)
+        reasons = ("",) * n_columns
+        return cls(method, rows, 1, False, why, spread, nothing, nothing, freedom, reasons, nothing, nothing)
 
     @property
     def p_values(self) -> F64:
@@ -108,33 +117,32 @@ class Effects:
         plain = {name: getattr(self, name) for name in ("method", "rows", "copies", "clustered", "none")}
         if self.none:
             return {**plain, "sd": _plain(self.sd)}
-        lists = {name: _plain(getattr(self, name)) for name in ("sd", "estimate", "error", "freedom")}
+        lists = {name: _plain(getattr(self, name)) for name in LISTS}
         return {**plain, **lists, "why": list(self.why)}
 
     @classmethod
     def of_dict(cls, found: Mapping[str, Any], n_columns: int) -> Self:
         """The same; ValueError, or what wrong types raise, where these cannot be effects."""
         if found["none"]:
-            nothing = [None] * n_columns
-            found = {
-                "estimate": nothing,
-                "error": nothing,
-                "freedom": nothing,
-                "why": [""] * n_columns,
-                **found,
-            }
+            found = {**dict.fromkeys(LISTS, [None] * n_columns), "why": [""] * n_columns, **found}
         types = {"method": str, "rows": int, "copies": int, "clustered": bool, "none": str, "why": list}
         for name, kind in types.items():
             if type(found[name]) is not kind:
                 raise ValueError(f"{name!r} of its effects is of another type")
+        nothing = [None] * n_columns  # files of before have no totals
         lists: dict[str, Any] = {
-            name: _numbers(found[name]) for name in ("sd", "estimate", "error", "freedom")
+            name: _numbers(found.get(name, nothing) if name in TOTALS else found[name]) for name in LISTS
         }
         if {len(found["why"]), *(some.size for some in lists.values())} != {n_columns}:
             raise ValueError("its effects and its columns differ in number")
         if not {*found["why"]} <= WHY.keys() or found["method"] not in (FIRTH, LEAST_SQUARES, UNPENALIZED):
             raise ValueError("its effects are of a kind that is not known here")
-        if (lists["error"] < 0).any() or (lists["freedom"] <= 0).any() or not (lists["sd"] >= 0).all():
+        if (
+            (lists["error"] < 0).any()
+            or (lists["total_error"] < 0).any()
+            or (lists["freedom"] <= 0).any()
+            or not (lists["sd"] >= 0).all()
+        ):
             raise ValueError("a standard error or deviation of its effects is none")
         lists["freedom"] = np.where(np.isnan(lists["freedom"]), np.inf, lists["freedom"])
         plain: dict[str, Any] = {name: found[name] for name in types if name != "why"}
@@ -157,7 +165,8 @@ class Joint:
 
     Attributes
     ----------
-    estimate, variance : (k,).
+    estimate : (k,).
+    covariance : (k, k) of them.
     unbounded : (k,) which have none.
     freedom : degrees of freedom of t.
     settled : whether the maximum was reached.
@@ -165,15 +174,27 @@ class Joint:
     """
 
     estimate: F64
-    variance: F64
+    covariance: F64
     unbounded: np.ndarray
     freedom: float
     settled: bool = True
     beta: F64 | None = None
 
+    def combined(self, shocks: F64) -> Joint:
+        """Of m sums of these columns' effects; ``shocks`` (m, k) says how much of each."""
+        return replace(
+            self,
+            estimate=shocks @ self.estimate,
+            covariance=shocks @ self.covariance @ shocks.T,
+            unbounded=(np.abs(shocks) > 0.0) @ self.unbounded > 0,
+        )
 
-def unshrunk_effects(rows: TrainingRows, penalized: bool = True) -> Effects:
-    """The effects of all columns of a cohort, with Firth's penalty or by maximum likelihood alone."""
+
+def unshrunk_effects(rows: TrainingRows, model: CausalModel, penalized: bool = True) -> Effects:
+    """The effects of all columns of a cohort, with Firth's penalty or by maximum likelihood alone.
+
+    What a shock does by all ways follows from them and from the ``model``'s mechanism.
+    """
     outcome, (n, q) = rows.outcome_of_all, rows.X.shape
     known = outcome.rows(rows.y)
     columns = describe_columns(
@@ -187,7 +208,15 @@ def unshrunk_effects(rows: TrainingRows, penalized: bool = True) -> Effects:
         return found
     found = replace(found, copies=n_copies(rows), clustered=_groups_of(rows) is not None)
     with one_blas_thread():
-        return _estimated(found, rows, known, columns)
+        return _estimated(found, rows, known, columns, model)
+
+
+def _shocks(model: CausalModel, sd: F64) -> F64:
+    """(k, q): by how many of these standard deviations each column moves for a shock, in causal order."""
+    mechanism = model.mechanism
+    moved = np.zeros((mechanism.order.size, sd.size))
+    moved[:, mechanism.order] = mechanism.total_effects().T * mechanism.scale
+    return moved / sd
 
 
 def _groups_of(rows: TrainingRows) -> Index | None:
@@ -228,7 +257,9 @@ def _why_none(rows: TrainingRows) -> str:
     return ""
 
 
-def _estimated(found: Effects, rows: TrainingRows, known: np.ndarray, columns: Columns) -> Effects:
+def _estimated(
+    found: Effects, rows: TrainingRows, known: np.ndarray, columns: Columns, model: CausalModel
+) -> Effects:
     q, of_copies = rows.X.shape[1], list[Joint]()
     kept, explained = np.arange(q), np.zeros(q, dtype=bool)
     while not of_copies:  # again with fewer columns, where some are explained in one of the copies
@@ -244,12 +275,20 @@ def _estimated(found: Effects, rows: TrainingRows, known: np.ndarray, columns: C
     without = explained | decides | unsettled
     estimate[without] = error[without] = np.nan
     why = np.select([explained, decides, unsettled], [IS_EXPLAINED, DECIDES, UNSETTLED], "")
+    total, total_error = np.full(q, np.nan), np.full(q, np.nan)
+    if not unsettled.any():
+        order, shocks = model.column_order, _shocks(model, columns.sd)[:, kept]
+        in_all = _pooled([one.combined(shocks) for one in of_copies])
+        total[order] = np.where(in_all.unbounded, np.nan, in_all.estimate)
+        total_error[order] = np.where(in_all.unbounded, np.nan, np.sqrt(in_all.variance))
     return replace(
         found,
         estimate=estimate / columns.sd,
         error=error / columns.sd,
         freedom=freedom,
         why=tuple(why.tolist()),
+        total=total,
+        total_error=total_error,
     )
 
 
@@ -307,8 +346,8 @@ def _joint(likelihood: Likelihood, groups: Index | None, start: F64 | None, pena
     covariance = found.covariance
     if groups is not None:
         covariance = _sandwich(covariance, likelihood.scores(found.beta), groups)
-    variance, unbounded = np.diagonal(covariance)[-k:], found.unbounded[-k:]
-    return Joint(found.beta[-k:], variance, unbounded, np.inf, found.settled, found.beta)
+    own, unbounded = covariance[-k:, -k:], found.unbounded[-k:]
+    return Joint(found.beta[-k:], own, unbounded, np.inf, found.settled, found.beta)
 
 
 def _line(Z: F64, y: F64, groups: Index | None) -> Joint:
@@ -325,7 +364,7 @@ def _line(Z: F64, y: F64, groups: Index | None) -> Joint:
     if groups is not None:
         covariance = _sandwich(bread, centred * left[:, None], groups)
         freedom = min(freedom, float(groups.max()))
-    return Joint(coef, np.diagonal(covariance), np.full(k, certain), freedom)
+    return Joint(coef, covariance, np.full(k, certain), freedom)
 
 
 def _sandwich(bread: F64, scores: F64, groups: Index) -> F64:
@@ -341,7 +380,7 @@ def _pooled(found: list[Joint]) -> _Pooled:
     """Of the copies of a cohort together, by Rubin's rules, with the freedom of Barnard & Rubin (1999)."""
     unbounded = np.any([one.unbounded for one in found], axis=0)
     estimate = np.mean([one.estimate for one in found], axis=0)
-    within = np.mean([one.variance for one in found], axis=0)
+    within = np.mean([np.diagonal(one.covariance) for one in found], axis=0)
     if len(found) == 1:
         return _Pooled(estimate, within, unbounded, np.full(estimate.size, found[0].freedom))
     m = len(found)
@@ -359,7 +398,7 @@ def _pooled(found: list[Joint]) -> _Pooled:
 
 @dataclass(frozen=True, eq=False)
 class _Pooled:
-    """As :class:`Joint`, with degrees of freedom (k,) for each."""
+    """As :class:`Joint`, with a variance (k,) and degrees of freedom (k,) for each."""
 
     estimate: F64
     variance: F64

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..explaining.provenance import left_out, parameters_in_words
+from ..explaining.summary import HIDDEN_NOTE
 from ..likelihood.recalibration import in_words
 from ..method.model import CausalModel
 from ..method.quantiles import CohortQuantiles
@@ -314,6 +315,11 @@ def _effects(model: Estimator, target: str | None, units: Mapping[str, str]) -> 
         "rows": [[term.label, *found.cells(term)] for term in shown],
         "notes": found.notes,
         "of": len(found.terms),
+        "hidden": {
+            "head": found.HIDDEN_HEAD,
+            "rows": [[term.label, *found.hidden_cells(term)] for term in found.causes[:MOST_EFFECTS]],
+            "note": HIDDEN_NOTE,
+        },
     }
 
 

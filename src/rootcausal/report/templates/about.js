@@ -64,6 +64,7 @@ function drawAbout() {
     ...effectsTable(),
     element("h3", {}, "How sure"),
     element("p", {}, howSureMade()),
+    ...hiddenTable(),
     element("h3", {}, "What has to be true"),
     element("dl", { class: "facts" }, ASSUMPTIONS.map(([term, meaning]) => line(term, meaning))),
     element("h3", { id: "checks-title", tabindex: -1 }, "What the checks found"),
@@ -81,6 +82,17 @@ function effectsTable() {
     tableOf("Effects without a prior, and by the model", ["Variable", ...head], rows.map(([name, ...cells]) => [named(name), ...cells.map(signed)]), "effects-table"),
     rows.length < of ? element("p", { class: "caption" }, `The ${rows.length} surest of ${of.toLocaleString("en")}.`) : "",
     ...notes.map((note) => element("p", { class: "caption" }, note)),
+  ];
+}
+
+/** How strong a hidden common cause of a variable and of the outcome would have to be. */
+function hiddenTable() {
+  const { head, rows, note } = content.effects.hidden;
+  if (!rows.length) return [];
+  return [
+    element("p", {}, "All of this takes for granted that nothing is hidden that acts on a variable and on the outcome, and no data can show whether there is. What it would take, the least first:"),
+    tableOf("What a hidden common cause would need", ["Variable", ...head], rows.map(([name, ...cells]) => [named(name), ...cells]), "hidden-table"),
+    element("p", { class: "caption" }, `${note[0].toUpperCase()}${note.slice(1)}`),
   ];
 }
 
