@@ -85,6 +85,17 @@ MAY_IMPORT = {
         "wording",
     },
     "__init__": {"errors", "estimators", "explaining", "inputs", "version"},
+    "federated": {
+        "backends",
+        "errors",
+        "estimators",
+        "files",
+        "inputs",
+        "method",
+        "outcomes",
+        "screening",
+        "wording",
+    },
     "comparators": {"backends", "data", "errors", "estimators", "inputs", "method", "outcomes"},
     "plots": {"errors", "estimators", "explaining", "inputs", "method", "outcomes", "wording"},
     "experiments": {

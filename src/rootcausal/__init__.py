@@ -42,7 +42,7 @@ _HOMES = {
 
 
 # Rooms that are of use by themselves, as attributes too.
-_ROOMS = ("comparators", "data", "metrics", "plots")
+_ROOMS = ("comparators", "data", "federated", "metrics", "plots")
 
 
 def __getattr__(name: str) -> Any:

@@ -29,7 +29,7 @@ from ..backends.cluster.missing import DaskIncomplete
 from ..backends.cluster.rows import DaskRaw, add_up
 from ..errors import InputError
 from ..files.dask_parquet import dask_frame
-from ..method.moments import Columns, describe_columns, score_correlations
+from ..method.moments import Columns, describe_columns
 from ..method.table import F64, Index
 from ..screening.duplicates import is_copy
 from .cells import Cells, Found
@@ -45,8 +45,6 @@ from .roles import Roles, choose_features
 from .rules import (
     IN_PYTHON,
     Findings,
-    are,
-    it_or_them,
     note_flat,
     refuse_copies,
     refuse_duplicates,
@@ -56,6 +54,7 @@ from .rules import (
     refuse_no_columns,
     refuse_not_finite,
     refuse_not_positive,
+    refuse_outcome_again,
     refuse_text,
     refuse_too_large,
     suspected_copies,
@@ -227,7 +226,7 @@ def _checked(
     with findings.noting():
         refuse_copies(_copies(DaskRaw(client, rows), look, columns, encoding.dummy), encoding.seen_names)
     with findings.noting():
-        _refuse_outcome_again(columns, encoding.seen_names)
+        refuse_outcome_again(columns, encoding.seen_names)
     findings.refuse()
     if known is None:
         return Cohort(raw, columns, encoding, np.empty(0), None, {})
@@ -249,16 +248,6 @@ def _copies(raw: DaskRaw, look: FirstLook, columns: Columns, dummy: np.ndarray) 
         for pair, (a, b) in zip(pairs, places, strict=True)
         if is_copy(float(sums[a, b]) / (look.rows - 1))
     ]
-
-
-def _refuse_outcome_again(columns: Columns, names: Sequence[str]) -> None:
-    """Refuse columns that are the null score of the outcome, as a number again in another unit is."""
-    if columns.moments.score is None:
-        return
-    correlations = score_correlations(columns.moments).tolist()
-    again = [name for name, r in zip(names, correlations, strict=True) if is_copy(r)]
-    if again:
-        raise InputError(f"{are('column', again)} the outcome itself: leave {it_or_them(again)} out of X")
 
 
 @contextmanager

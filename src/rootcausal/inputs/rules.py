@@ -20,7 +20,7 @@ from ..backends.reference import ReferenceRaw
 from ..errors import InputError
 from ..files.arrow import is_text, pa, pc
 from ..files.cells import WORDS_FOR_MISSING, is_number
-from ..method.moments import Columns, describe_columns
+from ..method.moments import Columns, describe_columns, score_correlations
 from ..method.table import F64, LARGEST, Index
 from ..screening.duplicates import is_copy, outcome_again, unit
 from ..wording import listed, pasted, plural, quoted
@@ -481,6 +481,16 @@ def refuse_itself(values: F64, table: F64, names: Sequence[str], what: str, *, l
     if found:
         how = "up to a linear map" if linear else "as it is or in another unit"
         raise InputError(f"{are('column', found)} {what} itself, {how}: leave {it_or_them(found)} out")
+
+
+def refuse_outcome_again(columns: Columns, names: Sequence[str]) -> None:
+    """Refuse columns that are, by their moments, the null score of the outcome: it again, in another unit."""
+    if columns.moments.score is None:
+        return
+    correlations = score_correlations(columns.moments).tolist()
+    again = [name for name, r in zip(names, correlations, strict=True) if is_copy(r)]
+    if again:
+        raise InputError(f"{are('column', again)} the outcome itself: leave {it_or_them(again)} out of X")
 
 
 def column_name(names: Any, column: int | np.integer) -> str:

@@ -57,7 +57,7 @@ def open_cohort(
             f"backend={backend!r} needs the rows in memory, and X is a dask dataframe: "
             "use backend='dask', or X.compute()"
         )
-    with _old_model_kept(estimator):
+    with old_model_kept(estimator):
         if in_memory and backend != "dask":
             backend = backend if gpu else without_gpu(backend)
             yield _in_memory(estimator, X, target, backend, prevalence, hints, groups, knowledge)
@@ -75,12 +75,13 @@ def open_cohort(
 @contextmanager
 def open_in_memory(estimator: Any, X: Any, target: Target) -> Iterator[Cohort]:
     """The same for a method that needs the rows themselves."""
-    with _old_model_kept(estimator):
+    with old_model_kept(estimator):
         yield _in_memory(estimator, X, target, "auto")
 
 
 @contextmanager
-def _old_model_kept(estimator: Any) -> Iterator[None]:
+def old_model_kept(estimator: Any) -> Iterator[None]:
+    """Within it, an error or Ctrl-C puts back all attributes that the estimator had."""
     before = dict(vars(estimator))
     try:
         yield

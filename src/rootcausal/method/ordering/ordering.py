@@ -267,7 +267,7 @@ class _Rounds:
         self._all_compared = self._opening is None and not (self._discrete | self._kept_by_rule).any()
         self._loops = table.loops
         self._screen: Screen | None = None
-        if tested is not None:
+        if tested is not None and alpha < 1.0:  # else it would keep all, and need sums by class for it
             self._screen = tested.screen(columns, kept, gram, self._loops)
         self.candidates = np.arange(kept.size)  # columns of the table, as are roots
         self.roots: list[int] = []

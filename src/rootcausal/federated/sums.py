@@ -1,0 +1,359 @@
+"""What a site answers once columns are agreed on: sums over its rows, by the tables of rows in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from ..backends.blas import one_blas_thread
+from ..method.missing.gaussian import JointGaussian
+from ..method.missing.pooled import PooledRaw, RawPart
+from ..method.missing.sums import DRAWS, Imputer, IncompleteRaw, View
+from ..method.population import ClassWeights
+from ..method.table import ColumnMoments, Index, LossSums, RawTable
+from .disclosure import Minimum
+from .holdings import OpenRows
+from .messages import MessageError, Step
+from .requests import REQUESTS, Sizes, symmetric, upper
+
+# Of follow-up, stages and labels: which likelihood a table has, by what is known of its rows.
+LIKELIHOODS = {
+    "binary": "logit sums",
+    "continuous": "square sums",
+    "survival": "hazard sums",
+    "ordinal": "stage sums",
+}
+MOST_TABLES = 4
+
+
+class Sums:
+    """The rows of a site in one session, and what it led to."""
+
+    def __init__(self, rows: OpenRows, minimum: Minimum) -> None:
+        self._rows, self._minimum = rows, minimum
+        self._raws: dict[int, Any] = {0: rows.raw}
+        # None is a table without rows, of which all sums are zero.
+        self._tables: dict[int, Any] = {}
+        self._widths: dict[int, int] = {}
+        self._sizes: dict[int, int] = {}
+
+    @property
+    def sizes(self) -> Sizes:
+        return Sizes(self._rows.classes, self._rows.known.ndim == 2, self._widths)
+
+    def result(self, step: Step) -> Step | None:
+        """The answer, or None where the step is only kept."""
+        if REQUESTS[step.do].keeps:
+            _KEEPING[step.do](self, step)
+            return None
+        with one_blas_thread():
+            arrays = _ANSWERS[step.do](self, step)
+        answer = REQUESTS[step.do].answer
+        assert answer is not None
+        shapes = answer(step, self.sizes)
+        if arrays is None:
+            arrays = {name: np.zeros(shape) for name, shape in shapes.items()}
+        assert {name: np.shape(one) for name, one in arrays.items()} == shapes
+        return Step(step.do, {}, {name: np.asarray(one, dtype=np.float64) for name, one in arrays.items()})
+
+    # --- the cohort as it came ------------------------------------------------------------------------------
+
+    def _counted(self, step: Step) -> Mapping[str, Any]:
+        return {"rows": self._rows.counts}
+
+    def _raw(self, step: Step) -> Any:
+        """The rows that are asked about; None where there are none."""
+        raw, only = self._raws.get(step.fields["raw"]), step.fields["only"]
+        if raw is None:
+            raise MessageError("missing values were not filled in yet")
+        if only is None:
+            return raw
+        if self._rows.classes < 2 or isinstance(raw, IncompleteRaw):
+            raise MessageError("these rows have no classes")
+        raw = raw.by_class()[only]
+        return raw if raw.shape[0] else None
+
+    def _complete(self, step: Step, cols: Index) -> RawTable | None:
+        raw = self._raw(step)
+        if isinstance(raw, IncompleteRaw):
+            raise MessageError("values are missing, and were not filled in yet")
+        width = self._rows.values.shape[1] if step.fields["raw"] == 0 else self._filled_columns
+        self._refuse_columns(cols, width)
+        if (
+            not step.arrays["mean"].size == step.arrays["sd"].size == cols.size
+            or (step.arrays["sd"] <= 0).any()
+        ):
+            raise MessageError("each column has a mean, and a standard deviation above zero")
+        return raw
+
+    def _moments(self, step: Step) -> Mapping[str, Any] | None:
+        raw, shift, unit = self._raw(step), step.arrays["shift"], step.arrays["unit"]
+        width = self._rows.values.shape[1] if step.fields["raw"] == 0 else self._filled_columns
+        if not shift.size == unit.size == width or (unit <= 0).any():
+            raise MessageError("each column has a shift, and a unit above zero")
+        if raw is None:
+            return None
+        sums: ColumnMoments = raw.column_moments(shift)
+        measured = np.broadcast_to(sums.values, sums.total.shape)
+        found = {
+            "count": sums.count,
+            "total": sums.total / unit,
+            "square": sums.square / (unit * unit),
+            "measured": measured,
+        }
+        if sums.score is not None:
+            found["score"] = np.stack([sums.score[0] / unit, sums.score[1], sums.score[2]])
+        return found
+
+    def _gram(self, step: Step) -> Mapping[str, Any] | None:
+        cols = step.arrays["cols"]
+        raw = self._complete(step, cols)
+        if raw is None:
+            return None
+        self._refuse_products(step, cols.size, raw.shape[0])
+        return {"gram": _classes(raw.gram(cols, step.arrays["mean"], step.arrays["sd"]), step)}
+
+    def _refuse_products(self, step: Step, columns: int, n: int) -> None:
+        groups = [n]
+        if step.fields.get("by_class") and self._rows.classes == 2:
+            groups = [int((self._rows.known == label).sum()) for label in (0, 1)]
+        for rows in groups:
+            self._minimum.refuse_products(rows, columns)
+
+    def _expected(self, step: Step) -> Mapping[str, Any]:
+        view, joint = self._view(step)
+        raw = self._raws[0]
+        if not isinstance(raw, IncompleteRaw):
+            raw = _whole(self._rows)
+        n = len(self._rows.values)
+        self._minimum.refuse_products(n, view.size)
+        # Of all rows in one: few of them may lack a value.
+        sums = raw.measured_sums(view) + raw.expected_sums(view, joint)
+        return {"total": sums.total, "product": upper(sums.product), "unknown": sums.unknown}
+
+    def _fill(self, step: Step) -> None:
+        view, joint = self._view(step)
+        raw = self._raws[0]
+        if not isinstance(raw, IncompleteRaw):
+            raw = _whole(self._rows)
+        layout = self._rows.agreed.encoding.layout.take(view.cols)
+        filling = Imputer(view, joint, step.fields["seed"], view.cols, layout)
+        complete, copies = raw.filled(filling)
+        self._filled_columns = view.cols.size
+        self._raws[1] = PooledRaw([RawPart(complete, 1.0), RawPart(copies, 1.0 / DRAWS)])
+
+    _filled_columns = 0
+
+    def _view(self, step: Step) -> tuple[View, JointGaussian]:
+        arrays = step.arrays
+        cols, d = arrays["cols"], arrays["cols"].size + 1
+        self._refuse_columns(cols, self._rows.values.shape[1])
+        scored = (2,) if self._rows.classes == 2 else (0,)
+        sizes = (arrays["mean"].size, arrays["sd"].size, arrays["joint_mean"].size, arrays["joint"].size)
+        if sizes != (d - 1, d - 1, d, d * (d + 1) // 2) or arrays["scores"].shape != scored:
+            raise MessageError("what missing values are filled in by has another size")
+        if arrays["weights"].size != 3 or (arrays["sd"] <= 0).any() or (np.diff(cols) <= 0).any():
+            raise MessageError("what missing values are filled in by is not in order")
+        view = View(
+            cols,
+            arrays["mean"],
+            arrays["sd"],
+            arrays["scores"] if self._rows.classes == 2 else None,
+            ClassWeights(*arrays["weights"].tolist()),
+        )
+        return view, JointGaussian(arrays["joint_mean"], symmetric(arrays["joint"], d))
+
+    def _standardize(self, step: Step) -> None:
+        handle, cols = step.fields["table"], step.arrays["cols"]
+        if handle in self._tables or len(self._tables) >= MOST_TABLES:
+            raise MessageError("there is such a table already, or too many")
+        raw = self._complete(step, cols)
+        self._widths[handle], self._sizes[handle] = cols.size, 0 if raw is None else raw.shape[0]
+        self._tables[handle] = (
+            None if raw is None else raw.standardize(cols, step.arrays["mean"], step.arrays["sd"])
+        )
+
+    # --- a standardized table -------------------------------------------------------------------------------
+
+    def _table(self, step: Step, *cols: Index) -> Any:
+        """The table that is asked about; None where it has no rows."""
+        handle = step.fields["table"]
+        if handle not in self._tables:
+            raise MessageError("there is no such table")
+        for some in cols:
+            self._refuse_columns(some, self._widths[handle])
+        return self._tables[handle]
+
+    def _refuse_columns(self, cols: Index, width: int) -> None:
+        if cols.size and not cols.max() < width:
+            raise MessageError(f"the table has {width} columns, and others are asked about")
+
+    def _table_gram(self, step: Step) -> Mapping[str, Any] | None:
+        table, handle = self._table(step), step.fields["table"]
+        if table is None:
+            return None
+        self._refuse_products(step, self._widths[handle], self._sizes[handle])
+        return {"gram": _classes(table.gram(), step)}
+
+    def _column_sums(self, step: Step) -> Mapping[str, Any] | None:
+        table = self._table(step)
+        return None if table is None else {"sums": table.column_sums()}
+
+    def _pair_sums(self, step: Step) -> Mapping[str, Any] | None:
+        i, j = step.arrays["i"], step.arrays["j"]
+        table = self._table(step, i, j)
+        if i.size != j.size:
+            raise MessageError("pairs have two columns each")
+        return None if table is None else {"sums": table.pair_sums(i, j)}
+
+    def _leading(self, step: Step) -> Mapping[str, Any] | None:
+        cols, q = step.arrays["cols"], step.fields["q"]
+        table = self._table(step, cols)
+        if not 0 < q <= cols.size:
+            raise MessageError("the first columns are some of all that are asked about")
+        if table is None:
+            return None
+        sums = table.to_host(table.leading_pair_sums(cols, q))
+        return {"of_rows": sums[0], "of_others": sums[1][:, :, q:]}
+
+    def _loss(self, step: Step) -> Mapping[str, Any] | None:
+        cols, beta = step.arrays["cols"], step.arrays["beta"]
+        table, handle = self._table(step, cols), step.fields["table"]
+        outcome = self._rows.agreed.outcome
+        likelihood = LIKELIHOODS[outcome.name]
+        if step.do != likelihood or beta.size != cols.size + outcome.start.size:
+            raise MessageError(f"{step.do!r} is not of the outcome that was agreed on")
+        if table is None:
+            return None
+        self._minimum.refuse_products(self._sizes[handle], cols.size + 1)
+        sums: LossSums = getattr(table, likelihood.replace(" ", "_"))(cols, beta)
+        return loss_arrays(sums, cols.size)
+
+    def _level_counts(self, step: Step) -> Mapping[str, Any] | None:
+        cols, edges = step.arrays["cols"], step.arrays["edges"]
+        table = self._table(step, cols)
+        if edges.shape[0] != cols.size:
+            raise MessageError("each column has edges")
+        return None if table is None else {"counts": table.level_counts(cols, edges)}
+
+    def _level_sums(self, step: Step) -> Mapping[str, Any] | None:
+        discrete, cols = step.arrays["discrete"], step.arrays["cols"]
+        table = self._with_levels(step, discrete, cols)
+        return None if table is None else asdict(table.level_sums(discrete, cols))
+
+    def _level_pair_sums(self, step: Step) -> Mapping[str, Any] | None:
+        discrete, cols, *line = (step.arrays[name] for name in ("discrete", "cols", "intercept", "slope"))
+        table = self._with_levels(step, discrete, cols)
+        if not discrete.size == cols.size == line[0].size == line[1].size:
+            raise MessageError("each pair has an intercept and a slope")
+        return None if table is None else {"sums": table.level_pair_sums(discrete, cols, *line)}
+
+    def _with_levels(self, step: Step, discrete: Index, cols: Index) -> Any:
+        table = self._table(step, discrete, cols)
+        if not np.isin(discrete, self._discrete.get(step.fields["table"], ())).all():
+            raise MessageError("these columns were not given levels")
+        return table
+
+    _discrete: Mapping[int, Index] = {}
+
+    # --- what changes it ------------------------------------------------------------------------------------
+
+    def _change(self, step: Step, change: Callable[[Any], Any], *cols: Index) -> None:
+        table = self._table(step, *cols)
+        if table is not None:
+            self._tables[step.fields["table"]] = change(table)
+
+    def _correlations(self, step: Step) -> None:
+        k = self._widths.get(step.fields["table"], 0)
+        if step.arrays["r"].size != k * (k + 1) // 2:
+            raise MessageError("there is one correlation for each two columns")
+        self._change(step, lambda table: table.with_correlations(symmetric(step.arrays["r"], k)))
+
+    def _regress_out(self, step: Step) -> None:
+        root, cols = step.fields["root"], step.arrays["cols"]
+        if root in cols:
+            raise MessageError("a root is not regressed out of itself")
+        self._change(step, lambda table: table.regress_out(root, cols), cols, np.array([root]))
+
+    def _give_levels(self, step: Step) -> None:
+        cols, edges, thresholds = (step.arrays[name] for name in ("cols", "edges", "thresholds"))
+        if (
+            not edges.shape[0] == thresholds.shape[0] == cols.size
+            or thresholds.shape[1] != edges.shape[1] + 2
+        ):
+            raise MessageError("each column has edges and thresholds")
+        self._discrete = {**self._discrete, step.fields["table"]: cols}
+        self._change(step, lambda table: table.with_levels(cols, edges, thresholds), cols)
+
+    def _shift_levels(self, step: Step) -> None:
+        root, discrete = step.fields["root"], step.arrays["discrete"]
+        line = step.arrays["intercept"], step.arrays["slope"]
+        self._with_levels(step, discrete, np.array([root]))
+        if not discrete.size == line[0].size == line[1].size:
+            raise MessageError("each discrete column has an intercept and a slope")
+        self._change(step, lambda table: table.shift_levels(root, discrete, *line), discrete)
+
+
+_ANSWERS: Mapping[str, Callable[[Sums, Step], Mapping[str, Any] | None]] = {
+    "rows": Sums._counted,
+    "moments": Sums._moments,
+    "gram": Sums._gram,
+    "expected": Sums._expected,
+    "table gram": Sums._table_gram,
+    "column sums": Sums._column_sums,
+    "pair sums": Sums._pair_sums,
+    "leading pair sums": Sums._leading,
+    "level counts": Sums._level_counts,
+    "level sums": Sums._level_sums,
+    "level pair sums": Sums._level_pair_sums,
+    **dict.fromkeys(LIKELIHOODS.values(), Sums._loss),
+}
+_KEEPING: Mapping[str, Callable[[Sums, Step], None]] = {
+    "fill": Sums._fill,
+    "standardize": Sums._standardize,
+    "with correlations": Sums._correlations,
+    "regress out": Sums._regress_out,
+    "with levels": Sums._give_levels,
+    "shift levels": Sums._shift_levels,
+}
+
+
+def _whole(rows: OpenRows) -> IncompleteRaw:
+    """Rows that lack nothing, at a site among others that lack something."""
+    from ..backends.choose import incomplete_part
+
+    return incomplete_part("numba", rows.values, rows.known)
+
+
+def _classes(gram: np.ndarray, step: Step) -> np.ndarray:
+    """(c, k(k + 1) / 2) of a Gram matrix by class, or of all rows together."""
+    return upper(gram if step.fields["by_class"] else gram.sum(axis=0, keepdims=True))
+
+
+def loss_arrays(sums: LossSums, k: int) -> dict[str, Any]:
+    """Sums of a likelihood without what is zero or there twice (see :class:`LossSums` on baselines)."""
+    hessian = sums.hessian
+    return {
+        "loglik": np.array(sums.loglik),
+        "gradient": sums.gradient,
+        "among": upper(hessian[:k, :k]),
+        "across": hessian[:k, k:],
+        "of_baseline": np.diagonal(hessian)[k:],
+        "beside": np.diagonal(hessian[k:, k:], 1),
+    }
+
+
+def loss_sums(arrays: Mapping[str, np.ndarray], k: int) -> LossSums:
+    """The same as sums again."""
+    b = arrays["of_baseline"].size
+    hessian = np.zeros((k + b, k + b))
+    hessian[:k, :k] = symmetric(arrays["among"], k)
+    hessian[:k, k:] = arrays["across"]
+    hessian[k:, :k] = arrays["across"].T
+    inside = hessian[k:, k:]
+    inside[np.arange(b), np.arange(b)] = arrays["of_baseline"]
+    inside[np.arange(b - 1), np.arange(1, b)] = inside[np.arange(1, b), np.arange(b - 1)] = arrays["beside"]
+    return LossSums(float(arrays["loglik"]), arrays["gradient"], hessian)

@@ -1,0 +1,488 @@
+"""Several hospitals: the answer is that of one place, and nothing but sums leaves any of them."""
+
+from __future__ import annotations
+
+import json
+import struct
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hospitals import (
+    ESTIMATORS,
+    KEY,
+    NAMES,
+    answers,
+    cohort,
+    joint,
+    pooled,
+    roles_of,
+    sites_of,
+    split,
+    with_gaps,
+)
+
+from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
+from rootcausal.data import simulate
+from rootcausal.federated import InProcess, Policy, Site, fit
+from rootcausal.federated.masks import Masks, fixed, numbers, total
+from rootcausal.federated.messages import Message, MessageError, Step, decoded
+from rootcausal.federated.requests import REQUESTS
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+GAPS = ("age", "creatinine", "ward", "stage")
+KNOWN = {"first": ["sex"], "tiers": [["age"], ["sofa"]], "covariates": ["ward"], "causes": [("crp", "sofa")]}
+
+
+def same(outcome: str, table: pd.DataFrame, **parameters: Any) -> None:
+    made = {"outcome": "ordinal"} if outcome == "grade" else {}
+    estimators = [ESTIMATORS[outcome](**made, **parameters) for _ in range(2)]
+    model = joint(estimators[0], sites_of(table, outcome))
+    reference, X = pooled(estimators[1], table, outcome)
+    np.testing.assert_array_equal(model.causal_order_, reference.causal_order_)
+    np.testing.assert_allclose(model.shapley_values(X), reference.shapley_values(X), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(model.intercept_, reference.intercept_, rtol=0, atol=1e-10)
+    effects, expected = model._model.direct_effects(), reference._model.direct_effects()
+    np.testing.assert_array_equal(effects != 0, expected != 0)
+    np.testing.assert_allclose(effects, expected, rtol=0, atol=1e-10)
+    assert model.provenance_["kinds"] == reference.provenance_["kinds"]
+    assert model.provenance_["rows"] == reference.provenance_["rows"]
+
+
+@pytest.mark.parametrize("outcome", ["died", "survival", "score", "grade"])
+def test_five_unequal_sites_give_the_model_of_one_place(outcome: str) -> None:
+    same(outcome, cohort())
+
+
+@pytest.mark.parametrize("outcome", ["died", "survival", "score"])
+def test_missing_values_are_imputed_at_the_sites(outcome: str) -> None:
+    same(outcome, with_gaps(cohort(), GAPS))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"knowledge": KNOWN},
+        {"prevalence": 0.05},
+        {"log": ["crp"], "kinds": {"stage": "nominal"}},
+        {"alpha": 0.2, "attribution": "paper"},
+        {"variant": "original"},
+    ],
+    ids=["knowledge", "prevalence", "log", "paper", "original"],
+)
+def test_parameters_mean_what_they_mean_in_one_place(parameters: dict[str, Any]) -> None:
+    same("died", cohort(), **parameters)
+    if "variant" not in parameters:
+        same("died", with_gaps(cohort(), GAPS), **parameters)
+
+
+def test_a_site_without_a_case_or_a_level_takes_part() -> None:
+    table = cohort().sort_values(["died", "ward"]).reset_index(drop=True)
+    parts = [table[:300], table[300:500], table[500:]]
+    drop = ["days", "event", "score", "grade"]
+    sites = [
+        Site(name, part.drop(columns=drop), target="died", key=KEY)
+        for name, part in zip(NAMES, parts, strict=False)
+    ]
+    model = joint(RCI(prevalence=0.1), sites)
+    X = table.drop(columns=[*drop, "died"])
+    reference = RCI(prevalence=0.1).fit(X, table["died"])
+    np.testing.assert_allclose(model.shapley_values(X), reference.shapley_values(X), rtol=0, atol=1e-10)
+
+
+def test_a_column_that_a_site_lacks_is_missing_there() -> None:
+    table = with_gaps(cohort(), GAPS)
+    parts = split(table.drop(columns=["days", "event", "score", "grade"]))
+    sites = [Site(name, part, target="died", key=KEY) for name, part in zip(NAMES, parts, strict=True)]
+    sites[3] = Site("west", parts[3].drop(columns="crp"), target="died", key=KEY)
+    model = joint(RCI(), sites)
+    parts[3] = parts[3].assign(crp=np.nan)
+    whole = pd.concat(parts)
+    reference = RCI().fit(whole.drop(columns="died"), whole["died"])
+    X = whole.drop(columns="died")
+    np.testing.assert_allclose(model.shapley_values(X), reference.shapley_values(X), rtol=0, atol=1e-10)
+
+
+def test_rows_without_an_outcome_stay_out() -> None:
+    table = cohort()
+    table.loc[::7, "died"] = None
+    model = joint(RCI(), sites_of(table))
+    assert model.provenance_["rows"] == int(table["died"].notna().sum())
+
+
+def test_the_model_is_like_any_other(tmp_path: Any) -> None:
+    table = cohort()
+    model = joint(RCI(), sites_of(table))
+    model.save(tmp_path / "joint.rci")
+    again = RCI.load(tmp_path / "joint.rci")
+    X = pooled(RCI(), table)[1][:20]
+    np.testing.assert_array_equal(model.shapley_values(X), again.shapley_values(X))
+    assert again.provenance_["sites"]["names"] == list(NAMES)
+    assert "yes" in str(again.classes_)
+    again.explain(X).to_frame()
+    again.report(X, tmp_path / "page.html")
+
+
+# --- what a site gives away ---------------------------------------------------------------------------------
+
+
+def numbers_only(n: int = 900, p: int = 8) -> list[pd.DataFrame]:
+    drawn = simulate(n_samples=n, n_variables=p + 1, random_state=3)
+    table = pd.DataFrame(drawn.X, columns=[f"lab{i}" for i in range(p)]).assign(d=drawn.y)
+    table["flag"] = (np.arange(n) % 2).astype(float)
+    return [table[:400], table[400:700], table[700:]]
+
+
+def test_without_a_key_only_large_groups_are_told_of() -> None:
+    parts = numbers_only()
+    sites = [Site(name, part, target="d") for name, part in zip(NAMES, parts, strict=False)]
+    model = joint(RCI(), sites)
+    table = pd.concat(parts)
+    X = table.drop(columns="d")
+    reference = RCI().fit(X, table["d"])
+    np.testing.assert_allclose(model.shapley_values(X), reference.shapley_values(X), rtol=0, atol=1e-10)
+    assert not model.provenance_["sites"]["masked"]
+    assert all(entry.masked is False for site in sites for entry in site.ledger.entries)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda part: part.assign(flag=(np.arange(len(part)) < 4) * 1.0), "4 rows.*'flag'"),
+        (lambda part: part.assign(d=(np.arange(len(part)) < 6) * 1), "6 rows with the disease"),
+        (lambda part: part.assign(lab0=part["lab0"].where(np.arange(len(part)) < 7)), "7 rows.*'lab0'"),
+    ],
+)
+def test_a_small_group_at_one_site_ends_the_fit(change: Any, sentence: str) -> None:
+    parts = numbers_only()
+    parts[2] = change(parts[2])
+    sites = [Site(name, part, target="d") for name, part in zip(NAMES, parts, strict=False)]
+    with pytest.raises(InputError, match=rf"site 'east' refuses.*{sentence}"):
+        joint(RCI(), sites)
+
+
+def test_products_need_more_rows_than_columns() -> None:
+    parts = numbers_only(p=24)
+    sites = [
+        Site(name, part, target="d") for name, part in zip(NAMES, [*parts[:2], parts[2][:35]], strict=False)
+    ]
+    with pytest.raises(InputError, match=r"'east' refuses.*35 rows"):
+        joint(RCI(), sites)
+
+
+def test_a_site_below_the_minimum_is_refused() -> None:
+    with pytest.raises(InputError, match="9 rows"):
+        Site("east", numbers_only()[2][:9], target="d", key=KEY)
+
+
+def test_two_sites_do_not_mask() -> None:
+    with pytest.raises(InputError, match="3 or more"):
+        joint(RCI(), sites_of(cohort(), sizes=(400, 300)))
+
+
+def test_levels_that_hardly_anybody_has_are_refused_in_total() -> None:
+    table = cohort()
+    table.loc[:5, "ward"] = "hospice"
+    with pytest.raises(InputError, match="hospice"):
+        joint(RCI(), sites_of(table))
+
+
+def test_times_leave_a_site_only_where_it_says_so() -> None:
+    table = cohort()
+    with pytest.raises(InputError, match="'north' refuses: times of follow-up"):
+        joint(RCISurvival(), sites_of(table, "survival", policy=Policy()))
+    model = joint(RCISurvival(), sites_of(table, "survival", policy=Policy(times=30.0)))
+    rounded = table.assign(days=np.ceil(table["days"] / 30) * 30)
+    reference, X = pooled(RCISurvival(), rounded, "survival")
+    np.testing.assert_allclose(model.shapley_values(X), reference.shapley_values(X), rtol=0, atol=1e-10)
+
+
+def test_ids_and_notes_are_never_told() -> None:
+    part = cohort()[:200]
+    for texts in ([f"patient {i}" for i in range(200)], [f"note {i // 3}" for i in range(200)]):
+        with pytest.raises(InputError, match="'who'"):
+            Site("north", part.assign(who=texts), target="died", key=KEY)
+
+
+def test_a_few_patients_numbers_are_no_levels() -> None:
+    part = cohort()[:12].assign(lab=[1.5, 2.5, 3.5, 4.5] * 3)
+    site = Site("north", part, target="died", key=KEY)
+    (lab,) = [one for one in site.holdings.described("labels", ["lab"])["columns"] if one["name"] == "lab"]
+    assert lab["levels"] is None
+
+
+def test_masked_sums_are_noise_alone_and_exact_together() -> None:
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=(40,)) * 10.0 ** rng.integers(-6, 9, 40) for _ in range(4)]
+    hidden = [Masks(KEY, i, 4).hide(one, "request", "gram") for i, one in enumerate(values)]
+    np.testing.assert_allclose(numbers(total(hidden)), sum(values), rtol=1e-15, atol=1e-18)
+    halves = np.concatenate([one.ravel() for one in hidden]).astype(np.float64) / 2.0**64
+    assert abs(halves.mean() - 0.5) < 0.06 and 0.25 < halves.std() < 0.33
+    others = Masks(KEY, 0, 4).hide(values[0], "another request", "gram")
+    assert not (others == hidden[0]).any()
+    for value in (0.0, -0.0, -(2.0**-64), 2.0**54, -12345.678, 5e-20):
+        assert abs(numbers(fixed(np.array(value))) - value) < 2.0**-64
+    with pytest.raises(InputError, match="too large"):
+        fixed(np.array([1e300]))
+
+
+def test_the_ledger_holds_every_number_in_words(tmp_path: Any) -> None:
+    sites = sites_of(cohort())
+    folder = tmp_path / "north"
+    folder.mkdir()
+    part = split(cohort())[0].drop(columns=["days", "event", "score", "grade"])
+    sites[0] = Site("north", part, target="died", key=KEY, folder=folder)
+    model = joint(RCI(), sites)
+    entries = [json.loads(line) for line in (folder / "ledger.jsonl").read_text().splitlines()]
+    assert len({entry["number"] for entry in entries}) == model.provenance_["sites"]["rounds"]
+    assert all(entry["words"] and entry["values"] for entry in entries)
+    assert {entry["do"] for entry in entries} <= set(REQUESTS)
+    assert [entry["masked"] for entry in entries] == [False] + [True] * (len(entries) - 1)
+
+
+def test_a_budget_of_requests_ends_a_session() -> None:
+    with pytest.raises(InputError, match="answers 12 requests"):
+        joint(RCI(), sites_of(cohort(), policy=Policy(budget=12)))
+
+
+# --- what sites have to agree on ----------------------------------------------------------------------------
+
+
+def test_one_error_lists_by_site_what_differs() -> None:
+    parts = split(cohort().drop(columns=["days", "event", "score", "grade"]))
+    labels = [{"crp": {"unit": "mg/l"}}] * 4 + [{"crp": {"unit": "mg/dl"}}]
+    parts[1] = parts[1].assign(stage=parts[1]["stage"].map("grade {:g}".format))
+    sites = [
+        Site(name, part, target="died", labels=label, key=None if name == "west" else KEY)
+        for name, part, label in zip(NAMES, parts, labels, strict=True)
+    ]
+    with pytest.raises(InputError) as error:
+        joint(RCI(), sites)
+    said = str(error.value)
+    assert "'stage' holds numbers at 'north', 'east', 'west', 'island', text at 'south'" in said.replace(
+        " and ", ", "
+    )
+    assert "mg/dl at 'island'" in said and "'west'" in said and said.startswith("3 things")
+
+
+def test_units_and_labels_of_sites_are_those_of_the_model() -> None:
+    labels = {"crp": {"label": "C-reactive protein", "unit": "mg/l"}}
+    model = joint(RCI(), sites_of(cohort(), labels=labels))
+    named = {one.name: (one.label, one.unit) for one in model._encoding.variables}
+    assert named["crp"] == ("C-reactive protein", "mg/l")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "sentence"),
+    [
+        (RCI(mechanism="nonlinear"), "linear mechanisms only"),
+        (RCI(backend="numpy"), "backend"),
+        (RCI(confounding="merge"), "confounding"),
+        (RCIRegressor(outcome="count"), "another outcome"),
+        (RCISurvival(), "not given at this site"),
+    ],
+)
+def test_what_sites_do_not_offer_is_said(estimator: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        joint(estimator, sites_of(cohort()))
+
+
+def test_auto_takes_the_linear_mechanism_and_says_so() -> None:
+    with pytest.warns(UserWarning, match="linear"):
+        model = joint(RCI(mechanism="auto"), sites_of(cohort()))
+    assert model.provenance_["parameters"]["mechanism"] == "linear"
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", "a b", "<b>", "x" * 61, "-rf"])
+def test_names_of_sites_are_plain(name: str) -> None:
+    with pytest.raises(InputError, match="called"):
+        Site(name, cohort()[:100], target="died")
+
+
+# --- faults -------------------------------------------------------------------------------------------------
+
+
+class Faulty(InProcess):
+    """What comes back is wrong at first, or twice, or from a site that forgot everything."""
+
+    def __init__(self, sites: list[Site], wrong: Any) -> None:
+        super().__init__(answers(sites))
+        self.sites, self.wrong, self.asked = {site.name: site for site in sites}, wrong, 0
+
+    def ask(self, number: int, request: bytes, names: Any, accept: Any) -> dict[str, bytes]:
+        self.asked += 1
+        self.wrong(self, number, request, names, accept)
+        return super().ask(number, request, names, accept)
+
+
+def again(transport: Faulty, number: int, request: bytes, names: Any, accept: Any) -> None:
+    """Each site is asked twice, and once what it was asked before."""
+    for name in names:
+        first = transport.sites[name].answer(request)
+        assert transport.sites[name].answer(request) == first
+
+
+def forgetful(transport: Faulty, number: int, request: bytes, names: Any, accept: Any) -> None:
+    """A site is killed and started again in the middle."""
+    if number == 9 and len(names) > 1:
+        fresh = {site.name: site for site in sites_of(cohort())}
+        transport._answers["south"] = fresh["south"].answer
+        transport.sites["south"] = fresh["south"]
+
+
+def nonsense(transport: Faulty, number: int, request: bytes, names: Any, accept: Any) -> None:
+    for name in names:
+        for junk in (b"", b"RCS1", b"\0" * 300, transport.sites[names[0]].answer(request)[:-1], request):
+            assert accept(name, junk)
+    others = [name for name in names[1:] if accept(name, transport.sites[names[0]].answer(request))]
+    assert others == list(names[1:])
+
+
+@pytest.mark.parametrize("wrong", [again, forgetful, nonsense])
+def test_faults_change_nothing(wrong: Any) -> None:
+    reference = joint(RCI(), sites_of(cohort()))
+    transport = Faulty(sites_of(cohort()), wrong)
+    model = fit(RCI(), transport, list(NAMES))
+    X = pooled(RCI(), cohort())[1]
+    np.testing.assert_array_equal(model.shapley_values(X), reference.shapley_values(X))
+
+
+class Silent(InProcess):
+    """One site stops answering."""
+
+    def ask(self, number: int, request: bytes, names: Any, accept: Any) -> dict[str, bytes]:
+        there = [name for name in names if name != "west" or number < 6]
+        return super().ask(number, request, there, accept)
+
+
+def test_a_site_that_is_late_is_named_or_left_out_where_that_was_asked_for() -> None:
+    model = RCI()
+    with pytest.raises(InputError, match="'west'"):
+        fit(model, Silent(answers(sites_of(cohort()))), list(NAMES))
+    assert not hasattr(model, "provenance_")
+    with pytest.warns(UserWarning, match="without 'west'"):
+        model = fit(RCI(), Silent(answers(sites_of(cohort()))), list(NAMES), go_on_without=True)
+    assert model.provenance_["sites"]["without"] == ["west"]
+    parts = split(cohort().drop(columns=["days", "event", "score", "grade"]))
+    rest = pd.concat([part for name, part in zip(NAMES, parts, strict=True) if name != "west"])
+    reference = RCI().fit(rest.drop(columns="died"), rest["died"])
+    X = rest.drop(columns="died")
+    np.testing.assert_allclose(model.shapley_values(X), reference.shapley_values(X), rtol=0, atol=1e-10)
+
+
+# --- messages that nobody wrote -----------------------------------------------------------------------------
+
+
+class Recorded(InProcess):
+    def ask(self, number: int, request: bytes, names: Any, accept: Any) -> dict[str, bytes]:
+        self.requests = [*getattr(self, "requests", []), request]
+        told = super().ask(number, request, names, accept)
+        self.answers = [*getattr(self, "answers", []), told[names[0]]]
+        return told
+
+
+def sealed(header: bytes, data: bytes) -> bytes:
+    """A message with the right digest around whatever it holds."""
+    import hashlib
+
+    body = b"RCS1" + struct.pack("<I", len(header)) + header + data
+    return body + hashlib.sha256(body).digest()
+
+
+def mutated(rng: np.random.Generator, encoded: bytes) -> bytes:
+    """Bytes that are cut, added or changed; or a header that is, with a digest that fits."""
+    body = bytearray(encoded)
+    kind = rng.integers(6)
+    if kind == 0:
+        return bytes(body[: rng.integers(len(body))])
+    if kind == 1:
+        return bytes(body) + rng.bytes(int(rng.integers(1, 50)))
+    if kind == 2:
+        body[rng.integers(len(body))] ^= 1 << int(rng.integers(8))
+        return bytes(body)
+    (length,) = struct.unpack("<I", body[4:8])
+    header, data = body[8 : 8 + length], bytes(body[8 + length : -32])
+    if kind == 3:
+        header[rng.integers(len(header))] = int(rng.integers(32, 127))
+        return sealed(bytes(header), data)
+    if kind == 4:
+        values = np.frombuffer(data[: 8 * (len(data) // 8)], "<f8").copy()
+        if values.size:
+            values[rng.integers(values.size)] = rng.choice([np.nan, np.inf, -1e300, 1e18, -1.0, 0.0, 5e-324])
+        return sealed(bytes(header), values.tobytes())
+    plain = json.loads(header)
+    step = plain["steps"][rng.integers(len(plain["steps"]))] if plain["steps"] else plain
+    place = rng.choice(["number", "have", "session", "version", "do", "fields", "arrays"])
+    odd = rng.choice(np.array([None, -1, 1 << 70, "x", [], {}, True, 1.5], dtype=object))
+    if place in plain:
+        plain[place] = odd
+    elif place == "fields" and step.get("fields"):
+        step["fields"][rng.choice(sorted(step["fields"]))] = odd
+    else:
+        step[place] = odd
+    return sealed(json.dumps(plain).encode(), data)
+
+
+def test_two_thousand_messages_that_nobody_wrote_do_no_harm() -> None:
+    table = with_gaps(cohort(), GAPS)
+    sites = sites_of(table)
+    transport = Recorded(answers(sites))
+    model = fit(RCI(), transport, list(NAMES))
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(2000):
+        place = int(rng.integers(len(transport.requests)))
+        answer = sites[0].answer(mutated(rng, transport.requests[place]))
+        told = decoded(answer)
+        refused += told.kind == "refusal" and bool(told.why)
+        assert told.kind == "refusal" or answer in transport.answers or told.number == 1
+        with suppress(MessageError):  # nothing else
+            decoded(mutated(rng, transport.answers[place]))
+    assert refused > 1900
+    again = fit(RCI(), InProcess(answers(sites)), list(NAMES))
+    X = pooled(RCI(), table)[1]
+    np.testing.assert_array_equal(again.shapley_values(X), model.shapley_values(X))
+
+
+def test_whatever_a_step_holds_a_site_stays_whole() -> None:
+    """Well-formed steps with values that no fit sends, in the middle of a session: refused, never run."""
+    table = with_gaps(cohort(), GAPS)
+    site, *others = sites_of(table)
+    transport = Recorded(answers([site, *others]))
+    fit(RCI(), transport, list(NAMES))
+    rng = np.random.default_rng(1)
+    replayed = sites_of(table)[0]
+    worked = 0
+    for number, request in enumerate(transport.requests, start=1):
+        message = decoded(request)
+        replayed.catch_up(request)
+        for step in message.steps:
+            arrays = dict(step.arrays)
+            if not arrays:
+                continue
+            name = str(rng.choice(sorted(arrays)))
+            odd = arrays[name].copy().ravel()
+            if odd.size and odd.dtype.kind == "i":
+                odd[0] = rng.choice([10**4, 17, 60])
+            arrays[name] = odd if rng.random() < 0.5 else np.append(odd, odd[:1])
+            hostile = Message(
+                "request", message.session, number + 1, steps=[Step(step.do, step.fields, arrays)]
+            )
+            told = decoded(replayed.answer(hostile.encoded()))
+            worked += told.kind == "answer"
+            assert told.kind == "answer" or told.why
+            replayed._broken, replayed._last = "", number
+        if number > 12:
+            break
+    assert worked < 20
+
+
+def test_roles_name_columns() -> None:
+    with pytest.raises(InputError, match="'nobody'"):
+        Site("north", cohort()[:100], target="nobody")
+    with pytest.raises(InputError, match="target"):
+        Site("north", cohort()[:100], time="days")
+    assert roles_of("survival") == {"time": "days", "event": "event"}
