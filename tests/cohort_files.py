@@ -23,5 +23,11 @@ def read_cohort(
     **more: Any,
 ) -> Patients:
     """Every column is a variable but the target, the ids and the dropped ones; ``more`` as in Roles."""
-    roles = Roles(DiagnosisColumn(target, positive), id_column, drop, drop_missing, **more)
+    roles = Roles(
+        DiagnosisColumn(target, () if positive is None else (positive,)),
+        id_column,
+        drop,
+        drop_missing,
+        **more,
+    )
     return read_labelled_cohort(path, roles)[0]

@@ -13,7 +13,7 @@ from rootcausal.errors import InputError
 from rootcausal.files.tables import column_names
 from rootcausal.files.writing import write_tables
 from rootcausal.inputs.from_file import read_new_patients
-from rootcausal.inputs.target import choose_disease
+from rootcausal.inputs.target import choose_counted
 from rootcausal.wording import printable, quoted
 
 HOSTILE_NAMES = [
@@ -313,7 +313,7 @@ def test_disease(tmp_path: Path, labels: list[str], positive: str | None, text: 
     path = write(tmp_path, "a,d\n" + "".join(f"{k},{label}\n" for k, label in enumerate(labels)))
     target = read_cohort(path, "d", positive=positive).target
     assert target is not None
-    disease = choose_disease(target, "d", positive)
+    disease = choose_counted(*np.unique(target, return_counts=True), "d", positive)
     assert (disease.text, disease.n_cases) == (text, n_cases)
     assert (target == disease.label).sum() == n_cases
 
@@ -338,4 +338,4 @@ def test_disease(tmp_path: Path, labels: list[str], positive: str | None, text: 
 )
 def test_no_disease(labels: list[object], positive: str | None, expected: str) -> None:
     with pytest.raises(InputError, match=expected):
-        choose_disease(np.array(labels), "d", positive)
+        choose_counted(*np.unique(labels, return_counts=True), "d", positive)

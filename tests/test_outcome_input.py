@@ -51,7 +51,7 @@ PLAIN = coef()
         (TIME.astype(complex), "^time holds complex numbers"),
         (TIME > 1, "time must be numbers, not bool"),
         (TIME[:-1], "X has 120 rows but time has 119"),
-        (np.column_stack([TIME, TIME]), r"1d array"),
+        (np.column_stack([TIME, TIME]), "time holds the events too, in a field or column of its own"),
         (None, "requires time to be passed"),
         (np.full(N, 2.0), None),
         (np.ceil(3 * TIME), None),
@@ -110,7 +110,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     ],
 )
 def test_events_in_any_spelling(event: Any, positive: Any, classes: list) -> None:
-    model = RCISurvival(positive=positive).fit(X, TIME, event)
+    model = RCISurvival(positive=positive, competing=[]).fit(X, TIME, event)
     assert np.array_equal(model.coef_, PLAIN)
     assert model.classes_.tolist() == classes
     assert [type(label) for label in model.classes_.tolist()] == [type(label) for label in classes]
@@ -187,7 +187,7 @@ def test_new_patients_need_not_have_had_the_event() -> None:
         model.score(X, TIME, np.where(EVENT, "died", "lost"))
     with pytest.raises(InputError, match="event holds 0, 1: the model knows 'alive' and 'died'"):
         model.score(X, TIME, EVENT)
-    several = RCISurvival(positive=2).fit(X, TIME, np.where(EVENT == 1, 2, np.arange(N) % 2))
+    several = RCISurvival(positive=2, competing=[]).fit(X, TIME, np.where(EVENT == 1, 2, np.arange(N) % 2))
     assert several.score(X, TIME, 2 * EVENT) == model.score(X, TIME, np.where(EVENT, "died", "alive"))
     with pytest.raises(InputError, match="negative"):
         model.score(X, -TIME, np.where(EVENT, "died", "alive"))
@@ -224,7 +224,7 @@ def test_structured_arrays_of_something_else(fields: list, found: str) -> None:
 
 
 def test_a_structured_array_leaves_no_room_for_events() -> None:
-    with pytest.raises(InputError, match="time holds the events too, in a field of its own: leave event out"):
+    with pytest.raises(InputError, match="time holds the events too, in a field or column of its own"):
         RCISurvival().fit(X, structured(TIME, EVENT), EVENT)
     with pytest.raises(InputError, match="X has 120 rows but time has 119"):
         RCISurvival().fit(X, structured(TIME, EVENT)[:-1])

@@ -410,7 +410,7 @@ STAGES = "id,a,stage\n" + "".join(f"p{k},{k * 7 % 11},{(0, 1, 2, 3)[k % 4]}\n" f
 
 def test_rows_with_other_labels_are_left_out_and_counted(tmp_path: Path) -> None:
     path = write(tmp_path, STAGES)
-    roles = Roles(DiagnosisColumn("stage", "2", "0"), "id")
+    roles = Roles(DiagnosisColumn("stage", ("2",), ("0",)), "id")
     patients, chosen = read_labelled_cohort(path, roles)
     assert patients.notes == ("20 rows with other labels (1, 3) are left out",)
     assert (chosen.disease.label, chosen.disease.n_cases, patients.X.num_rows, patients.n_removed) == (
@@ -423,7 +423,7 @@ def test_rows_with_other_labels_are_left_out_and_counted(tmp_path: Path) -> None
     assert patients.ids is not None and patients.ids[1] == "p2"
     assert patients.reading == {"negative": "0", "called": "stage"}
     with pytest.raises(InputError, match=r"--negative '7' is not a label of 'stage', which holds '0', '1'"):
-        read_labelled_cohort(path, Roles(DiagnosisColumn("stage", "2", "7"), "id"))
+        read_labelled_cohort(path, Roles(DiagnosisColumn("stage", ("2",), ("7",)), "id"))
     with pytest.raises(InputError, match=r"4 labels: .*; choose two with --positive LABEL --negative LABEL"):
         read_labelled_cohort(path, Roles(DiagnosisColumn("stage"), "id"))
 
@@ -440,14 +440,14 @@ def test_chosen_labels_in_any_spelling(
     tmp_path: Path, cells: list[str], positive: str, negative: str
 ) -> None:
     path = write(tmp_path, "a,d\n" + "".join(f"{k * k},{cell}\n" for k, cell in enumerate(cells)))
-    patients, chosen = read_labelled_cohort(path, Roles(DiagnosisColumn("d", positive, negative)))
+    patients, chosen = read_labelled_cohort(path, Roles(DiagnosisColumn("d", (positive,), (negative,))))
     assert (patients.X.num_rows, chosen.disease.n_cases) == (4, 2)
     assert patients.notes[0].startswith("1 row with other labels (")
 
 
 def test_gaps_of_rows_that_are_left_out_are_no_gaps(tmp_path: Path) -> None:
     path = write(tmp_path, "a,d\n1,0\n2,0\n,1\n4,2\n5,2\n6,\n")
-    patients, chosen = read_labelled_cohort(path, Roles(DiagnosisColumn("d", "2", "0")))
+    patients, chosen = read_labelled_cohort(path, Roles(DiagnosisColumn("d", ("2",), ("0",))))
     assert (patients.X.num_rows, chosen.disease.n_cases, patients.n_removed) == (4, 2, 0)
     assert patients.row_numbers.tolist() == [1, 2, 4, 5]
     assert patients.notes == (

@@ -487,6 +487,12 @@ def made_with(model: "Estimator") -> dict[str, Any]:
     for name in ("alpha", "prevalence", "confounding", "levels", "dispersion", "positive"):
         if name in parameters and parameters[name] is None:
             del parameters[name]
+    competing = parameters.pop("competing", None)
+    if competing:
+        several = competing if isinstance(competing, list) else [competing]
+        parameters["competing"] = listed([one_line(str(label), 30) for label in several])
+    if isinstance(parameters.get("positive"), list):
+        parameters["positive"] = listed([one_line(str(label), 30) for label in parameters["positive"]])
     if parameters.get("outcome") in ("binary", "continuous"):
         del parameters["outcome"]
     if "levels" in parameters:

@@ -183,10 +183,15 @@ def _refuse_what_needs_memory(table: TableOptions, outcome: OutcomeOptions, how:
         raise typer.BadParameter(f"a cluster does not sum by --backend {how.backend}.")
     if outcome.strata is not None:
         raise typer.BadParameter(
-            "a matched set may span parts of a cluster: fit a sample of whole sets in memory.",
+            "sets and strata may span parts of a cluster: fit a sample of whole ones in memory.",
             param_hint="--strata",
         )
-    if table.na or outcome.negative is not None or table.max_missing is not None:
+    if outcome.start is not None or outcome.competing:
+        raise typer.BadParameter("--start and --competing need the table in memory, not on a cluster.")
+    several = len(outcome.positive or ()) > 1 or any("," in one for one in outcome.positive or ())
+    if several and outcome.target is not None:
+        raise typer.BadParameter("several labels need the table in memory.", param_hint="--positive")
+    if table.na or outcome.negative or table.max_missing is not None:
         raise typer.BadParameter(
             "--na, --negative and --max-missing need the table in memory, not on a cluster."
         )

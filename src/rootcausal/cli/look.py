@@ -84,6 +84,7 @@ def _read(cohort: TableFile, id_column: str | None, outcome: NamedOutcome, na: S
     asked = {
         "--target" if time is None else "--event": target,
         "--time": time,
+        "--start": outcome.start,
         "--strata": outcome.strata,
         "--id": id_column,
     }

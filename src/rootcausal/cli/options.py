@@ -91,6 +91,7 @@ of_table = partial(typer.Option, rich_help_panel="The table")
 of_outcome = partial(typer.Option, rich_help_panel="What happened to the patients")
 of_model = partial(typer.Option, rich_help_panel="The model")
 NOT_OF_FOLLOW_UP = "is for --target, not for --time and --event"
+NOT_OF_TARGETS = "is for --time and --event, not for --target"
 
 # Options that some commands take without the others of their group.
 CohortFile = Annotated[
@@ -275,7 +276,8 @@ class NamedOutcome:
         of_outcome(
             callback=bare,
             metavar="COLUMN",
-            help="Column that says which rows are a matched set, of cases and controls; beside --target.",
+            help="Column that says which rows are a matched set, of cases and controls; beside --time, which "
+            "rows have a baseline hazard of their own.",
         ),
     ] = None
     time: Annotated[
@@ -292,6 +294,15 @@ class NamedOutcome:
             callback=bare,
             metavar="COLUMN",
             help="Column that says whether the event ended the follow-up; beside --time.",
+        ),
+    ] = None
+    start: Annotated[
+        str | None,
+        of_outcome(
+            callback=bare,
+            metavar="COLUMN",
+            help="Column that says from when on a row was at risk, beside --time: patients who came late, or "
+            "several rows of a patient (with --id).",
         ),
     ] = None
 
@@ -323,11 +334,21 @@ class NamedOutcome:
                 param_hint="--target",
             )
         if self.target is None:
-            _refuse({"--outcome": self.outcome, "--strata": self.strata}, NOT_OF_FOLLOW_UP)
-        if self.strata is not None and self.strata == self.target:
-            raise typer.BadParameter("is the same column as --target.", param_hint="--strata")
+            _refuse({"--outcome": self.outcome}, NOT_OF_FOLLOW_UP)
+        else:
+            _refuse({"--start": self.start}, NOT_OF_TARGETS)
+        self._refuse_same_columns()
         if self.outcome not in (None, "binary"):
             _refuse({"--strata": self.strata}, f"is for labels, not for --outcome {self.outcome}")
+
+    def _refuse_same_columns(self) -> None:
+        """A column of the outcome says one thing."""
+        named = {"--target": self.target, "--time": self.time, "--event": self.event, "--start": self.start}
+        for option in ("--start", "--strata"):
+            column = self.start if option == "--start" else self.strata
+            for other, name in named.items():
+                if column is not None and column == name and other != option:
+                    raise typer.BadParameter(f"is the same column as {other}.", param_hint=option)
 
 
 @dataclass(frozen=True)
@@ -335,18 +356,27 @@ class OutcomeOptions(NamedOutcome):
     """What happened to the patients, and in which words it is told."""
 
     positive: Annotated[
-        str | None,
+        list[str] | None,
         of_outcome(
             metavar="LABEL",
-            help="Label that means disease, or the event. Not needed for 0/1, true/false, yes/no or "
-            "alive/dead.",
+            help="Label that means disease, or the event; several: many times, or with commas between; of "
+            "numbers also a rule, '>=1'. Not needed for 0/1, true/false, yes/no or alive/dead.",
         ),
     ] = None
     negative: Annotated[
-        str | None,
+        list[str] | None,
         of_outcome(
             metavar="LABEL",
-            help="Label of the controls, beside --positive: rows with other labels are left out.",
+            help="Label of the controls, beside --positive: rows with other labels are left out. Many times, "
+            "or with commas between.",
+        ),
+    ] = None
+    competing: Annotated[
+        list[str] | None,
+        of_outcome(
+            metavar="LABEL",
+            help="Label of --event after which the event cannot come, such as death before a relapse; many "
+            "times. Risks then are cumulative incidences.",
         ),
     ] = None
     prevalence: Prevalence = None
@@ -384,20 +414,19 @@ class OutcomeOptions(NamedOutcome):
         from ..inputs.count import CountColumns
         from ..inputs.matched import MatchedColumns
         from ..inputs.ordinal import StageColumn
-        from ..inputs.survival import FollowUpColumns
 
-        labels = {"--negative": self.negative, "--prevalence": self.prevalence}
+        labels = {"--negative": self.negative or None, "--prevalence": self.prevalence}
         self.refuse_what_does_not_go_together()
         self._refuse_of_other_outcomes()
         if self.time is not None and self.event is not None:
             _refuse({**labels, "--unit": self.unit}, NOT_OF_FOLLOW_UP)
-            return FollowUpColumns(self.time, self.event, self.positive, self.horizon, self.time_unit)
+            return self._follow_up(self.time, self.event)
         assert self.target is not None
         of_times = {"--horizon": self.horizon, "--time-unit": self.time_unit}
-        _refuse(of_times, "is for --time and --event, not for --target")
+        _refuse({**of_times, "--competing": self.competing or None}, NOT_OF_TARGETS)
         if self.outcome not in (None, "binary"):
             _refuse(
-                {"--positive": self.positive, **labels},
+                {"--positive": self.positive or None, **labels},
                 f"is for labels, not for --outcome {self.outcome}",
             )
         if self.outcome == "continuous":
@@ -406,19 +435,32 @@ class OutcomeOptions(NamedOutcome):
             return CountColumns(self.target, self.exposure, self.unit)
         if self.outcome == "ordinal":
             return StageColumn(self.target, _in_order(self.levels))
-        if self.negative is not None:
-            if self.positive is None:
-                raise typer.BadParameter(
-                    "say which label is the disease with --positive.", param_hint="--negative"
-                )
-            if self.positive.strip() == self.negative.strip():
-                raise typer.BadParameter("is the same label as --positive.", param_hint="--negative")
-        of_labels = (self.target, self.positive, self.negative, self.prevalence, self.outcome)
+        positive, negative = tuple(self.positive or ()), tuple(self.negative or ())
+        if negative and not positive:
+            raise typer.BadParameter(
+                "say which label is the disease with --positive.", param_hint="--negative"
+            )
+        if {one.strip() for one in positive} & {one.strip() for one in negative}:
+            raise typer.BadParameter("is the same label as --positive.", param_hint="--negative")
+        of_labels = (self.target, positive, negative, self.prevalence, self.outcome)
         if self.strata is not None:
             why = "matched sets tell no base value, which it would change: leave it out with --strata"
             _refuse({"--prevalence": self.prevalence}, why)
             return MatchedColumns(*of_labels, strata=self.strata)
         return DiagnosisColumn(*of_labels)
+
+    def _follow_up(self, time: str, event: str) -> "OutcomeColumns":
+        """Return the columns of the time to an event."""
+        from ..inputs.survival_columns import FollowUpColumns
+
+        if len(self.positive or ()) > 1:
+            raise typer.BadParameter(
+                "of an event give one label; which others keep it from coming says --competing.",
+                param_hint="--positive",
+            )
+        positive = self.positive[0] if self.positive else None
+        told = (positive, self.horizon, self.time_unit)
+        return FollowUpColumns(time, event, *told, self.start, self.strata, tuple(self.competing or ()))
 
     def _refuse_of_other_outcomes(self) -> None:
         """Refuse what is for one outcome only, of others."""
@@ -499,7 +541,7 @@ def roles_of(table: TableOptions, outcome: OutcomeOptions, known: KnowledgeOptio
     return table.roles(columns)
 
 
-def _refuse(given: "dict[str, str | float | None]", why: str) -> None:
+def _refuse(given: "dict[str, Any]", why: str) -> None:
     for option, value in given.items():
         if value is not None:
             raise typer.BadParameter(f"{why}.", param_hint=option)

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, cast
 
+import numpy as np
+
 from ..errors import InputError
 from ..inputs.kinds import KINDS, ColumnHints, Said
 from ..inputs.knowledge import Knowledge
@@ -118,10 +120,16 @@ def plain_parameters(parameters: Mapping[str, Any], log: Sequence[str] | None) -
 
     ``log`` is what the parameter of this name came to, by the names of variables.
     """
-    found = {name: plain(value) for name, value in parameters.items() if name != "progress"}
+    found = {name: _plain(value) for name, value in parameters.items() if name != "progress"}
     known = found["knowledge"]
     found["knowledge"] = None if known is None else Knowledge.of(known).to_dict()
     return found | {"kinds": _plain_kinds(found["kinds"]), "log": log}
+
+
+def _plain(value: Any) -> Any:
+    """Labels as they are, or a list of them."""
+    several = isinstance(value, list | tuple | set | frozenset | np.ndarray)
+    return [plain(one) for one in value] if several else plain(value)
 
 
 def _plain_kinds(kinds: Mapping[str | int, Any] | None) -> dict[str, Any] | None:

@@ -18,6 +18,7 @@ from ..inputs.from_frame import names_of
 from ..inputs.infer_types import put_on_log_scale
 from ..inputs.kinds import Variable
 from ..inputs.knowledge import Knowledge
+from ..inputs.label_groups import may_be_called
 from ..inputs.naming import namings_of
 from ..inputs.rules import IN_PYTHON, Findings
 from ..likelihood.effects import Effects
@@ -98,7 +99,7 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     except InputError as error:
         raise ValueError(str(error)) from None
     positive = saved.provenance["parameters"].get("positive")
-    if positive is not None and positive != saved.classes[1]:
+    if positive is not None and not may_be_called(positive, saved.classes[1]):
         raise ValueError("its second class is not the one that was chosen")
     model.n_features_in_ = saved.n_variables
     if saved.feature_names is not None:

@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import InputError
 from ..inputs.kinds import ColumnHints
 from ..inputs.knowledge import Knowledge
+from ..inputs.matched import variables_and_sets
 from ..inputs.patients import Cohort
 from ..inputs.survival import FollowUp
 from ..method.model import CausalModel
 from ..method.pipeline import Settings
 from ..method.table import F64
-from ..outcomes.survival import HazardAttribution, concordance
+from ..outcomes.survival import HazardAttribution, concordance_of
 from .base import Estimator, told_of_all
 
 if TYPE_CHECKING:
@@ -44,9 +45,15 @@ class RCISurvival(Estimator):
     variant, attribution, backend, progress, kinds, missing, knowledge, log, mechanism, confounding : as in
         :class:`rootcausal.RCI`.
     positive : label, default None
-        Which label of ``event`` is the event; all others count as the end of follow-up. By default the one
-        that says so itself (1 beside 0, True, "dead" beside "alive"); nothing is guessed of other labels, nor
-        of 0 and 1 in a Series that by its name may say who is well ("alive", "censored").
+        Which label of ``event`` is the event; all others but the ``competing`` ones count as the end of
+        follow-up. By default the one that says so itself (1 beside 0, True, "dead" beside "alive"); nothing
+        is guessed of other labels, nor of 0 and 1 in a Series that by its name may say who is well ("alive",
+        "censored").
+    competing : label or list of labels, default None
+        Which labels of ``event`` are competing events: after them the event cannot come, as no relapse comes
+        after death. Effects are those on the hazard of the event (cause-specific), and risks are cumulative
+        incidences (Aalen & Johansen), below one minus Kaplan and Meier's. ``[]`` says that there are none;
+        None warns of labels that do not say that they are no more than the end of follow-up.
     horizon : float, default None
         The time by which risks are told, in the unit of the times. By default the median time of the events,
         rounded to two digits.
@@ -71,6 +78,7 @@ class RCISurvival(Estimator):
         attribution: str = "sharp",
         backend: str = "auto",
         positive: Any = None,
+        competing: Any = None,
         horizon: float | None = None,
         progress: bool = False,
         kinds: dict[str | int, Any] | None = None,
@@ -85,6 +93,7 @@ class RCISurvival(Estimator):
         self.attribution = attribution
         self.backend = backend
         self.positive = positive
+        self.competing = competing
         self.horizon = horizon
         self.progress = progress
         self.kinds = kinds
@@ -94,20 +103,48 @@ class RCISurvival(Estimator):
         self.mechanism = mechanism
         self.confounding = confounding
 
-    def fit(self, X: Any, time: Any, event: Any = None, groups: Any = None) -> RCISurvival:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        event: Any = None,
+        groups: Any = None,
+        start: Any = None,
+        strata: Any = None,
+        *,
+        time: Any = None,
+    ) -> RCISurvival:
         """Learn causal order, errors and their effects on the hazard from a cohort.
 
         Parameters
         ----------
         X : as in :meth:`rootcausal.RCI.fit`.
-        time : (n,) how long each patient was followed, in any unit; or scikit-survival's structured array of
-            events and times. For AnnData also the name of a column of ``obs``; for rows on a cluster the name
-            of a column, or a dask Series.
-        event : (n,) whether the event ended that (1, True), or something else (0, False), given as ``time``
-            is; other labels need ``positive``.
+        y : (n,) how long each patient was followed, in any unit, beside ``event``; or both in one, as
+            scikit-survival's structured array has them, or in two columns, the time first. For AnnData also
+            the name of a column of ``obs``; for rows on a cluster the name of a column, or a dask Series.
+            ``time`` is another name of this argument.
+        event : (n,) whether the event ended that (1, True), or something else (0, False), given as the times
+            are; other labels need ``positive``.
         groups : (n,) the patient of each row, as in :meth:`rootcausal.RCI.fit`.
+        start : (n,) from when on each row was at risk, on the same clock as the times: patients who came late
+            (left truncation), or patients with a row for each interval of their follow-up (counting process),
+            whose values may change between rows and whose event may come again. None: all from zero on.
+        strata : (n,) the stratum of each row, which has a baseline hazard of its own; also the name of a
+            column of X, which is then no variable.
         """
-        return self._fit(X, FollowUp(time, event, self.positive, self.horizon), groups)
+        X, target = self._target(X, y, event, start, strata, time)
+        return self._fit(X, target, groups)
+
+    def _target(
+        self, X: Any, y: Any, event: Any, start: Any = None, strata: Any = None, time: Any = None
+    ) -> tuple[Any, FollowUp]:
+        """The variables of X, and what happened to the patients."""
+        if y is not None and time is not None:
+            raise InputError("time is another name of y: give one of them")
+        if strata is not None:
+            X, strata = variables_and_sets(X, strata)
+        times = time if y is None else y
+        return X, FollowUp(times, event, self.positive, self.horizon, self.competing, start, strata)
 
     def _check_parameters(self) -> tuple[Settings, ColumnHints]:
         checked = super()._check_parameters()
@@ -149,14 +186,24 @@ class RCISurvival(Estimator):
     def _by(self, horizon: float | None) -> HazardAttribution:
         return self._hazard if horizon is None else _at(self._hazard, horizon)
 
-    def score(self, X: Any, time: Any, event: Any = None) -> float:
+    def score(
+        self,
+        X: Any,
+        y: Any = None,
+        event: Any = None,
+        start: Any = None,
+        strata: Any = None,
+        *,
+        time: Any = None,
+    ) -> float:
         """Concordance of :meth:`predict` with what happened (Harrell's C): 0.5 is chance, 1 is perfect.
 
-        The share of pairs of patients, of whom it is known who had the event first, that the model ranks so.
+        The share of pairs of patients, of whom it is known who had the event first, that the model ranks so;
+        those at risk at that time, and of one stratum. What happened is given as in :meth:`fit`.
         """
+        X, target = self._target(X, y, event, start, strata, time)
         hazard = told_of_all(self.predict(X))
-        known = FollowUp(time, event, self.positive).known_again(X, len(hazard), self.classes_)
-        return concordance(hazard, known[:, 0], known[:, 1])
+        return concordance_of(hazard, target.known_again(X, len(hazard), self.classes_))
 
     def explain(self, X: Any, ids: Any = None, horizon: float | None = None) -> Explanation:
         """Each patient's root causes, as in :meth:`rootcausal.RCI.explain`; values are log-hazards.
@@ -184,6 +231,8 @@ class RCISurvival(Estimator):
         notes: Sequence[str] = (),
         redact_ids: bool = False,
         groups: Any = None,
+        start: Any = None,
+        strata: Any = None,
     ) -> None:
         """Write a page about these patients, as :meth:`rootcausal.RCI.report` does.
 
@@ -191,17 +240,28 @@ class RCISurvival(Estimator):
         ----------
         X, out, ids, units, notes, redact_ids, groups : as in :meth:`rootcausal.RCI.report`. The unit of the
             times is that of "time".
-        time, event : (n,) what happened to them, if known.
+        time, event, start, strata : (n,) what happened to them, as in :meth:`fit`, if known.
         horizon : the time by which risks are told; by default that of the model.
         target : what to call the event.
         """
         from ..report import write_report
 
         check_is_fitted(self)
-        known = None if time is None and event is None else self._known(time, event)
+        X, happened = self._target(X, time, event, start, strata)
+        known = None if time is None and event is None else happened
         write_report(self, X, out, known, ids, units, target, notes, redact_ids, groups, horizon)
 
-    def diagnose(self, X: Any, time: Any = None, event: Any = None, ids: Any = None) -> Diagnosis:
+    def diagnose(
+        self,
+        X: Any,
+        y: Any = None,
+        event: Any = None,
+        ids: Any = None,
+        start: Any = None,
+        strata: Any = None,
+        *,
+        time: Any = None,
+    ) -> Diagnosis:
         """Check whether the assumptions of the method hold for these patients.
 
         Of the patients of the fit, the model keeps what was found (``provenance_["findings"]``).
@@ -209,12 +269,13 @@ class RCISurvival(Estimator):
         Parameters
         ----------
         X : the cohort of :meth:`fit`, or new patients.
-        time, event : what happened to them, as in :meth:`fit`. Without them only the checks that need neither
-            are made, and the answer says which were not.
+        y, event, start, strata, time : what happened to them, as in :meth:`fit`. Without times and events
+            only the checks that need neither are made, and the answer says which were not.
         ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
         """
-        known = None if time is None and event is None else self._known(time, event)
-        return self._diagnose(X, known, ids)
+        X, target = self._target(X, y, event, start, strata, time)
+        unknown = y is None and event is None and time is None
+        return self._diagnose(X, None if unknown else target, ids)
 
     def _known(self, time: Any, event: Any = None) -> Target:
         """What happened to patients of a fitted model."""

@@ -14,6 +14,8 @@ from ..method.table import Index
 from ..outcomes.binary import Binary
 from ..wording import listed, one_line, plain, share
 from .from_frame import own_name
+from .label_groups import Rule, label_key, split_labels
+from .labels import text_of
 from .outcomes import (
     Ask,
     ChosenOutcome,
@@ -34,14 +36,14 @@ from .outcomes import (
 from .rules import Findings
 from .target import (
     Disease,
+    called,
     choose_classes,
     choose_counted,
-    choose_disease,
     encode_known,
     encode_target,
     refuse_few_of_a_class,
     refuse_unlabelled,
-    two_labels,
+    two_groups,
 )
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ class Diagnosis(Target):
         return Known(labels, Binary.of(labels), classes, {"cases": int(labels.sum())}, own_name(y))
 
     def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
-        return encode_known(given_by(X, self.y), classes, n_rows)
+        return encode_known(given_by(X, self.y), classes, n_rows, self.positive)
 
     def known_there(self, columns: Mapping[str, Column], ask: Ask) -> KnownThere:
         """Rows are counted by label."""
@@ -111,15 +113,15 @@ class DiagnosisColumn(OutcomeColumns):
     Attributes
     ----------
     target : its name.
-    positive : the label that means disease; None where the labels say it.
-    negative : the label of the controls; rows whose label is neither this nor `positive` are left out.
+    positive : the labels that mean disease, or a rule such as ``>=1``; none where the labels say it.
+    negative : the labels of the controls; rows with a label of neither are left out.
     prevalence : share of the population with the disease, where cases and controls were sampled apart.
     said : ``binary`` where the user said so, rather than left it to be seen.
     """
 
     target: str
-    positive: str | None = None
-    negative: str | None = None
+    positive: tuple[str, ...] = ()
+    negative: tuple[str, ...] = ()
     prevalence: float | None = None
     said: Literal["binary"] | None = None
 
@@ -133,9 +135,10 @@ class DiagnosisColumn(OutcomeColumns):
 
     def read(self, table: Any, path: str | PathLike[str]) -> OutcomeCells:
         labels, missing = labels_in(table[self.target], self.target, "--target", path)
-        if self.positive is None or self.negative is None:
+        grouped = len(self.positive) > 1 or (self.positive and _may_be_several(self.positive[0]))
+        if not self.positive or not (self.negative or grouped):
             return OutcomeCells(labels, {self.target: missing}, np.zeros(labels.size, dtype=bool))
-        labels, others = two_labels(labels, missing, self.target, self.positive, self.negative)
+        labels, others = two_groups(labels, missing, self.target, self.positive, self.negative)
         notes: tuple[str, ...] = (_others_left_out(labels[others]),) if others.any() else ()
         return OutcomeCells(labels, {self.target: missing}, others, notes)
 
@@ -143,10 +146,17 @@ class DiagnosisColumn(OutcomeColumns):
         return whole_numbers(values)
 
     def choose(self, values: Labels, rows: Index) -> ChosenDiagnosis:
-        return ChosenDiagnosis(self, choose_disease(values, self.target, self.positive))
+        return self.choose_counted(*np.unique(values, return_counts=True))
 
     def choose_counted(self, unique: Labels, counts: Index) -> ChosenDiagnosis:
-        return ChosenDiagnosis(self, choose_counted(unique, counts, self.target, self.positive))
+        positive = None
+        if self.positive:
+            keys = {label_key(text_of(label)) for label in unique}
+            names = called(self.positive), called(split_labels(self.positive, unique))
+            positive = next((name for name in names if label_key(name) in keys), names[0])
+            if len(unique) > 2:
+                positive = self.positive[0]
+        return ChosenDiagnosis(self, choose_counted(unique, counts, self.target, positive))
 
 
 @dataclass(frozen=True)
@@ -169,7 +179,7 @@ class ChosenDiagnosis(ChosenOutcome):
     @property
     def remembered(self) -> dict[str, Any]:
         negative = self.column.negative
-        return super().remembered | ({} if negative is None else {"negative": negative})
+        return super().remembered | ({"negative": ", ".join(negative)} if negative else {})
 
     def known(self, values: Any) -> Target:
         return Diagnosis(values, self.disease.label)
@@ -199,6 +209,10 @@ def disease_line(
     """How common the disease is in the table and, where that is known, in the population."""
     line = f"disease: {one_line(target)} = {one_line(label)} ({n_cases} of {n_rows} {of_what})"
     return line if prevalence is None else f"{line}; {share(prevalence)} in the population"
+
+
+def _may_be_several(text: str) -> bool:
+    return "," in text or Rule.of(text) is not None
 
 
 def _others_left_out(labels: Labels) -> str:

@@ -66,7 +66,7 @@ class MatchedDiagnosis(Target):
             refuse_matching(table, known.sets, names)
 
     def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
-        labels = encode_known(given_by(X, self.y), classes, n_rows)
+        labels = encode_known(given_by(X, self.y), classes, n_rows, self.positive)
         return known_of(labels, sets_of(self.strata, n_rows))
 
     def known_there(self, columns: Mapping[str, Column], ask: Ask) -> KnownThere:
@@ -78,21 +78,21 @@ def variables_and_sets(X: Any, strata: Any) -> tuple[Any, Any]:
     return (X, strata) if isinstance(X, Patients) else with_ids(X, strata, "strata")
 
 
-def sets_of(strata: Any, n_rows: int) -> Index:
-    """(n,) the number of each row's set."""
+def sets_of(strata: Any, n_rows: int, what: str = "matched set") -> Index:
+    """(n,) the number of each row's set, or of ``what`` else strata are."""
     import narwhals as nw
 
     if nw.dependencies.is_into_series(strata):
         strata = nw.from_native(strata, series_only=True).to_list()
     if isinstance(strata, str) or not hasattr(strata, "__len__"):
-        raise InputError(f"strata must hold the matched set of each row, not {strata!r}")
+        raise InputError(f"strata must hold the {what} of each row, not {strata!r}")
     names = list(strata.tolist() if isinstance(strata, np.ndarray) else strata)
     if len(names) != n_rows:
-        raise InputError(f"X has {n_rows} rows but strata has {len(names)}: give one set a row")
+        raise InputError(f"X has {n_rows} rows but strata has {len(names)}: give one {what} a row")
     lacking = [row + 1 for row, name in enumerate(names) if is_missing(name) or name == ""]
     if lacking:
         raise InputError(
-            f"strata has no set for {plural(len(lacking), 'row')} "
+            f"strata has no {what} for {plural(len(lacking), 'row')} "
             f"({listed([str(row) for row in lacking], 5)}): leave these rows out"
         )
     found = numbered(names)

@@ -12,40 +12,35 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import islice
 from operator import add
-from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..errors import InputError, caller
 from ..method.table import F64, Index
-from ..outcomes.follow_up import Clock
+from ..name_hints.words import tokens, words
+from ..outcomes.follow_up import Clock, Spans
 from ..outcomes.survival import FEWEST_EVENTS, Survival
-from ..wording import amount, listed, one_line, pasted, plain, plural, quoted, shown
-from .from_frame import own_name
-from .labels import asks_who_is_well, place_of_disease, text_of
+from ..wording import listed, plain, plural, quoted
+from .from_frame import as_frame, own_name
+from .labels import asks_who_is_well, place_of_disease, says_ill
+from .matched import sets_of
 from .outcomes import (
     LABELS_AT_MOST,
     Ask,
-    ChosenOutcome,
     Column,
     CountedLabels,
     Known,
     KnownThere,
-    Labels,
-    OutcomeCells,
-    OutcomeColumns,
     Target,
     given_by,
     is_label,
-    labels_in,
     note_missing,
-    numbers_in,
     numbers_of,
-    whole_numbers,
+    refuse_missing,
 )
 from .rules import NAMED_AT_MOST, Findings, refuse_itself
-from .target import MOST_LABELS, label_key, of_one_kind, row_labels
+from .target import MOST_LABELS, of_one_kind, row_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,14 +51,19 @@ OF_THE_SHORTEST = 0.5
 # ranks count, and these move by about one row in as many.
 MOST_TIMES = 200_000
 OTHERS = "all others count as the end of follow-up"
+# What ends follow-up and is no event.
+LOST = words("lost withdrawn withdrew dropout ltfu censored administrative")
+IN_MEMORY = "fit a sample of them, or X.compute()"
 
 
 @dataclass(frozen=True, eq=False)
 class FollowUp(Target):
     """Times (n,) and events (n,), and which of the labels of the latter is the event.
 
-    ``time`` may hold both, as scikit-survival's structured array; then ``event`` is None. The ``horizon`` is
-    the time by which risks are told, or None.
+    ``time`` may hold both, as scikit-survival's structured array, or as two columns; then ``event`` is None.
+    The ``horizon`` is the time by which risks are told, or None. ``competing`` is the label, or a list of
+    those, after which the event cannot come; None where nobody said whether there are such. Rows are at risk
+    from a ``start`` (n,) on, and ``strata`` (n,) have baseline hazards of their own, or None.
     """
 
     ROLES: ClassVar[Mapping[str, str]] = {"time": "the time", "event": "the event"}
@@ -73,14 +73,24 @@ class FollowUp(Target):
     event: Any
     positive: Any
     horizon: float | None = None
+    competing: Any = None
+    start: Any = None
+    strata: Any = None
 
     def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
-        time, labels = self._read(X, n_rows, findings)
-        time = _above_zero(time)
-        event, classes = event_among(_different(labels), self.positive, title=self._title(X))
-        events = (labels == event).astype(np.float64)
-        survival, facts = self.by(Clock.of(time, events), n_rows)
-        return Known(np.column_stack([time, events]), survival, classes, facts)
+        rows = self._read(X, n_rows, findings)
+        time = rows.time if rows.start is not None else _above_zero(rows.time)
+        labels, counts = _different(rows.labels)
+        others = _competing_among(labels, self.competing)
+        left = np.array([label not in others for label in labels.tolist()], dtype=bool)
+        event, classes = event_among(labels[left], self.positive, self._title(X), others)
+        if self.competing is None:
+            _warn_of_others(labels, counts, event)
+        events = (rows.labels == event).astype(np.float64)
+        competing = np.isin(rows.labels, others).astype(np.float64) if others else None
+        spans = Spans(time, events, rows.start, rows.stratum, competing)
+        survival, facts = self.by(Clock.of_spans(spans), n_rows)
+        return Known(spans.known, survival, classes, facts | _facts_of(spans))
 
     def by(self, clock: Clock, n_rows: int) -> tuple[Survival, dict[str, Any]]:
         """What the follow-up of n rows is like, and what a model remembers of it."""
@@ -115,12 +125,25 @@ class FollowUp(Target):
 
     def known_again(self, X: Any, n_rows: int, classes: np.ndarray) -> np.ndarray:
         findings = Findings()
-        time, labels = self._read(X, n_rows, findings)
+        rows = self._read(X, n_rows, findings)
         findings.refuse()
-        return np.column_stack([time, _events_again(labels, classes)])
+        others = as_labels(self.competing)
+        competes = np.isin(rows.labels, others) if others else np.zeros(rows.labels.size, dtype=bool)
+        events = np.zeros(rows.labels.size)
+        events[~competes] = _events_again(rows.labels[~competes], classes)
+        competing = competes.astype(np.float64) if others else None
+        return Spans(rows.time, events, rows.start, rows.stratum, competing).known
+
+    def names(self) -> list[str]:
+        named = [one if isinstance(one, str) else own_name(one) for one in (self.start, self.strata)]
+        return [*super().names(), *(name for name in named if name)]
 
     def given(self) -> dict[str, Any]:
         time, event = self.time, self.event
+        asked = {"start": self.start, "strata": self.strata, "competing": as_labels(self.competing) or None}
+        for name, value in asked.items():
+            if value is not None:
+                raise InputError(f"{name} needs the rows in memory, not on a cluster: {IN_MEMORY}")
         if getattr(getattr(time, "dtype", None), "names", None):
             raise InputError(
                 "a structured array of times and events is for rows in memory: with rows on a cluster, time "
@@ -140,7 +163,7 @@ class FollowUp(Target):
         with findings.noting():
             _refuse_many_labels(seen.labels, wanted, event.called)
             labels = seen.labels.in_order(event.called)
-            positive, classes = event_among(labels, wanted, event.called, event.title)
+            positive, classes = event_among(labels, wanted, event.title, name=event.called)
         findings.refuse()
         zero = _instead_of_zero(seen.zero, seen.shortest) if seen.zero else 0.0
         read = FollowUpReading(time, event, positive, zero)
@@ -153,30 +176,156 @@ class FollowUp(Target):
 
     def _title(self, X: Any) -> str:
         """What the events are called; fields of a structured array are what they are by type, not by name."""
-        return own_name(given_by(X, self.event, "event"))
+        return own_name(given_by(X, self._both(X)[1], "event"))
 
-    def _read(self, X: Any, n_rows: int, findings: Findings) -> tuple[F64, np.ndarray]:
-        """Times, and how each ended; rows that lack one are noted, and left out."""
-        time, event = self.time, self.event
-        fields = getattr(getattr(time, "dtype", None), "names", None)
-        if fields:
-            if event is not None:
-                raise InputError("time holds the events too, in a field of its own: leave event out")
-            time, event = _fields(time, fields)
-        elif event is None:
-            raise InputError(
-                "the time of follow-up and the event come together: give both time and event, or both in "
-                "one structured array as scikit-survival has it"
-            )
+    def _read(self, X: Any, n_rows: int, findings: Findings) -> Rows:
+        """What is given of each row; rows that lack a time or an event are noted, and left out."""
+        time, event = self._both(X)
         times, missing = numbers_of(given_by(X, time, "time"), "time", n_rows)
         labels, unlabelled = row_labels(given_by(X, event, "event"), n_rows, "event")
         gone = missing | unlabelled
         note_missing(int(gone.sum()), n_rows, "time or event", findings)
         below = np.flatnonzero(times < 0.0)
         with findings.noting():
-            rows = listed([str(row + 1) for row in below], NAMED_AT_MOST)
-            _refuse_negative(below.size, f"{'row' if below.size == 1 else 'rows'} {rows}")
-        return times[~gone], labels[~gone]
+            _refuse_negative(below.size, _rows_named(below))
+        start = stratum = None
+        with findings.noting():
+            if self.start is not None:
+                start = _starts(given_by(X, self.start, "start"), times, n_rows)[~gone]
+        with findings.noting():
+            if self.strata is not None:
+                stratum = sets_of(self.strata, n_rows, "stratum").astype(np.float64)[~gone]
+        return Rows(times[~gone], labels[~gone], start, stratum)
+
+    def _both(self, X: Any) -> tuple[Any, Any]:
+        """Times and events as they were given, also as two columns of one thing."""
+        time, event = self.time, self.event
+        fields = getattr(getattr(time, "dtype", None), "names", None)
+        both = _fields(time, fields) if fields else _two_columns(time)
+        if both is not None:
+            if event is not None:
+                raise InputError(
+                    "time holds the events too, in a field or column of its own: leave out event"
+                )
+            return both
+        if event is None:
+            raise InputError(
+                "the time of follow-up and the event come together: give both time and event, or both in "
+                "one structured array as scikit-survival has it, or in two columns, the time first"
+            )
+        return time, event
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What is given of rows: times, labels of events, starts and strata, all (n,); None where not given."""
+
+    time: F64
+    labels: np.ndarray
+    start: F64 | None
+    stratum: F64 | None
+
+
+def as_labels(competing: Any) -> list[Any]:
+    """The labels of competing events: one, or a list of them."""
+    if competing is None:
+        return []
+    some = competing if isinstance(competing, list | tuple | set | np.ndarray) else [competing]
+    return [plain(label) for label in some]
+
+
+def _competing_among(labels: np.ndarray, competing: Any) -> list[Any]:
+    """The labels of competing events; refused where the event column does not have one."""
+    others = as_labels(competing)
+    unknown = [label for label in others if label not in labels.tolist()]
+    if unknown:
+        raise InputError(
+            f"competing={competing!r}: {listed([repr(label) for label in unknown])} is not a label of event, "
+            f"which holds {listed([repr(plain(label)) for label in labels], NAMED_AT_MOST)}"
+        )
+    return others
+
+
+def _warn_of_others(labels: np.ndarray, counts: Index, event: Any) -> None:
+    """Say which labels end follow-up like censoring, though they do not say that they are that."""
+    rest = [(plain(label), int(n)) for label, n in zip(labels, counts, strict=True) if label != event]
+    silent = [(label, n) for label, n in rest if not _says_censored(label, len(rest))]
+    if not silent:
+        return
+    named = listed([f"{label!r} ({plural(n, 'row')})" for label, n in silent], NAMED_AT_MOST)
+    warnings.warn(
+        f"the event is {plain(event)!r}, and {named} of event {'counts' if len(silent) == 1 else 'count'} as "
+        "the end of follow-up without it (censored): where it keeps the event from coming, say so by "
+        "competing=[...]; competing=[] says that nothing does",
+        UserWarning,
+        stacklevel=caller(),
+    )
+
+
+def _says_censored(label: Any, n_others: int) -> bool:
+    """Whether a label is, or may well be, the mere end of follow-up, beside so many others than the event."""
+    if isinstance(label, str):
+        lost = not LOST.isdisjoint(tokens(label))
+        return lost or says_ill(label) is False or (n_others == 1 and says_ill(label) is None)
+    return n_others == 1 or not label
+
+
+def _facts_of(spans: Spans) -> dict[str, int]:
+    """What a model remembers of a design: competing events, rows that came late, and strata."""
+    found = {}
+    if spans.competing is not None:
+        found["competing"] = int(spans.competing.sum())
+    if spans.start is not None:
+        found["late"] = int((spans.start > 0.0).sum())
+    if spans.stratum is not None:
+        found["strata"] = int(np.unique(spans.stratum).size)
+    return found
+
+
+def _starts(values: Any, times: F64, n_rows: int) -> F64:
+    """(n,) from when on rows are at risk; refused where that is not before the end."""
+    start, missing = numbers_of(values, "start", n_rows)
+    refuse_missing(int(missing.sum()), "start")
+    refuse_late_start(start, times, np.arange(1, n_rows + 1))
+    return start
+
+
+def refuse_late_start(start: F64, times: F64, rows: Index, option: str = "start") -> None:
+    """Refuse rows, which stand at these places, that end before they start, or start before zero."""
+    below, late = rows[start < 0.0], rows[start >= times]
+    if below.size:
+        raise InputError(
+            f"{option} is below 0 in {_rows_at(below)}: count the times of {option} and end from the same "
+            "zero, which is before all of them"
+        )
+    if late.size:
+        raise InputError(
+            f"{option} is not before the time in {_rows_at(late)}, never at risk: correct, or leave out, "
+            "such rows"
+        )
+
+
+def _rows_at(rows: Index) -> str:
+    return f"{'row' if rows.size == 1 else 'rows'} {listed([str(row) for row in rows], NAMED_AT_MOST)}"
+
+
+def _rows_named(places: Index) -> str:
+    return _rows_at(places + 1)
+
+
+def _two_columns(both: Any) -> tuple[Any, Any] | None:
+    """Times and events where they are the two columns of an array or a frame; None where they are not."""
+    frame = as_frame(both)
+    if frame is not None:
+        if len(frame.columns) != 2:
+            return None
+        first, second = (frame.get_column(name) for name in frame.columns)
+        # Truth values are the event, wherever they stand.
+        swapped = str(first.dtype) == "Boolean" and str(second.dtype) != "Boolean"
+        return (second, first) if swapped else (first, second)
+    if isinstance(both, np.ndarray) and both.ndim == 2 and both.shape[1] == 2:
+        return both[:, 0], both[:, 1]
+    return None
 
 
 def _fields(both: np.ndarray, fields: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -222,13 +371,21 @@ def _instead_of_zero(n_zero: int, shortest: float) -> float:
 
 
 def event_among(
-    found: np.ndarray, positive: Any, name: str = "event", title: str = ""
+    found: np.ndarray,
+    positive: Any,
+    title: str = "",
+    competing: Sequence[Any] = (),
+    name: str = "event",
 ) -> tuple[Any, np.ndarray]:
     """Which of the different labels that were found is the event; and what ends follow-up otherwise, and it.
 
     That is ``positive`` or, without it, the one that says so itself under the ``title`` of its column, if it
-    has one; ``name`` is what messages call the column.
+    has one; ``name`` is what messages call the column. Labels of ``competing`` events are not among them.
     """
+    if positive is not None and positive in competing:
+        raise InputError(f"{positive!r} is the event by positive, and a competing one: it is either")
+    if not found.size:
+        raise InputError(f"all labels of {name} are those of competing events: which is the event?")
     known = found.tolist()
     if positive is None:
         positive = _says_itself(found, name, title)
@@ -237,10 +394,10 @@ def event_among(
             f"positive={positive!r} is not a label of {name}, which holds "
             f"{listed([repr(plain(label)) for label in found], NAMED_AT_MOST)}"
         )
-    if found.size == 2:
+    if found.size == 2 and not competing:
         place = known.index(positive)
         return positive, found[[1 - place, place]]
-    if found.size == 1 and positive == 1:
+    if found.size == 1 and positive == 1 and not competing:
         return positive, np.array([0, 1]).astype(found.dtype)
     return positive, np.array([f"not {positive}", plain(positive)], dtype=object)
 
@@ -271,7 +428,7 @@ def _says_itself(found: np.ndarray, name: str, title: str) -> Any:
 def _events_again(labels: np.ndarray, classes: np.ndarray) -> F64:
     """Events (n,) of new patients, none of whom need have had one."""
     other, event = classes.tolist()
-    unknown = [label for label in _different(labels).tolist() if label not in (other, event)]
+    unknown = [label for label in _different(labels)[0].tolist() if label not in (other, event)]
     # Beside an event of which only that is known, any other label is the end of follow-up.
     if unknown and other != f"not {event}":
         raise InputError(
@@ -281,10 +438,11 @@ def _events_again(labels: np.ndarray, classes: np.ndarray) -> F64:
     return (labels == event).astype(np.float64)
 
 
-def _different(labels: np.ndarray) -> np.ndarray:
-    """Each label once, in order."""
+def _different(labels: np.ndarray) -> tuple[np.ndarray, Index]:
+    """Each label once, in order, and how many rows have it."""
     try:
-        return np.unique(of_one_kind(labels))
+        found = np.unique(of_one_kind(labels), return_counts=True)
+        return found[0], found[1]
     except TypeError:
         kinds = sorted({type(label).__name__ for label in labels.tolist()})
         raise InputError(
@@ -413,219 +571,3 @@ def _clock_by(read: FollowUpReading, times: Clock, partition: pd.DataFrame) -> C
     """Of a partition, by the times of another clock."""
     time, event = read(partition)
     return Clock.of(times.rounded_up(time), event)
-
-
-# --- in files -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class FollowUpColumns(OutcomeColumns):
-    """How long patients were followed, and whether the event ended that.
-
-    Attributes
-    ----------
-    time, event : names of the columns.
-    positive : the label that means the event; None where the labels say it. All others end follow-up.
-    horizon : the time by which risks are told; None for the median time of the events.
-    unit : of the times.
-    """
-
-    time: str
-    event: str
-    positive: str | None = None
-    horizon: float | None = None
-    unit: str | None = None
-
-    @property
-    def named(self) -> tuple[tuple[str, str], ...]:
-        return (("--time", self.time), ("--event", self.event))
-
-    @property
-    def of_labels(self) -> str:
-        return self.event
-
-    def read(self, table: Any, path: str | PathLike[str]) -> OutcomeCells:
-        findings = Findings()
-        times = events = no_event = None
-        with findings.noting():
-            times = _times(table[self.time], self.time, path)
-        with findings.noting():
-            events, no_event = labels_in(table[self.event], self.event, "--event", path)
-        findings.refuse()
-        assert times is not None and events is not None and no_event is not None
-        missing = {self.time: np.isnan(times), self.event: no_event}
-        return OutcomeCells(_together(times, events), missing, np.zeros(times.size, dtype=bool))
-
-    def tidied(self, values: Labels) -> Labels:
-        return _together(values["time"], whole_numbers(values["event"]))
-
-    def choose(self, values: Labels, rows: Index) -> ChosenFollowUp:
-        findings, event, times = Findings(), None, values["time"]
-        with findings.noting():
-            _refuse_below_zero(times, self.time, rows)
-        with findings.noting():
-            event = choose_event(*np.unique(values["event"], return_counts=True), self.event, self.positive)
-        with findings.noting():
-            self._refuse_late_horizon(float(times.max()))
-        findings.refuse()
-        assert event is not None
-        return ChosenFollowUp(self, event, float(times.max()), float(np.median(times)))
-
-    def choose_counted(self, unique: Labels, counts: Index) -> ChosenFollowUp:
-        return ChosenFollowUp(self, choose_event(unique, counts, self.event, self.positive))
-
-    def _refuse_late_horizon(self, longest: float) -> None:
-        if self.horizon is not None and self.horizon > longest:
-            raise InputError(
-                f"--horizon {self.horizon:g} is beyond the longest follow-up, {self.in_unit(longest)}: "
-                "nobody is known that long; choose an earlier time."
-            )
-
-    def in_unit(self, time: float) -> str:
-        """A time in words: ``4,795 days``."""
-        return amount(time) if self.unit is None else f"{amount(time)} {one_line(self.unit, 30)}"
-
-
-@dataclass(frozen=True)
-class Event:
-    """Which label is the event, its text, how many rows have it, and which rows have others: (text, rows)."""
-
-    label: Any
-    text: str
-    n_events: int
-    others: Sequence[tuple[str, int]]
-
-
-@dataclass(frozen=True)
-class ChosenFollowUp(ChosenOutcome):
-    """Times, and which label is the event; the longest and, of rows at hand, the median one."""
-
-    kind: ClassVar[str] = "survival"
-
-    columns: FollowUpColumns
-    event: Event
-    longest: float | None = None
-    median: float | None = None
-
-    @property
-    def called(self) -> str:
-        # 1, true and yes add nothing to a name such as died; 2 says which label of a status it is.
-        if self.event.text in ("1", "true", "yes", "y"):
-            return self.columns.event
-        return f"{self.columns.event} = {self.event.text}"
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"positive": self.event.label, "horizon": self.columns.horizon}
-
-    @property
-    def unit(self) -> str | None:
-        return self.columns.unit
-
-    def known(self, values: Any) -> Target:
-        return FollowUp(values["time"], values["event"], self.event.label, self.columns.horizon)
-
-    def arguments(self, values: Any) -> tuple[Any, ...]:
-        return values["time"], values["event"]
-
-    def refuse_few(self, values: Labels) -> None:
-        if self.event.n_events < FEWEST_EVENTS:
-            raise InputError(
-                f"{plural(self.event.n_events, 'event')} in {plural(values.size, 'row')}: at least "
-                f"{FEWEST_EVENTS} are needed to say what makes it come sooner; is another label the event?"
-            )
-
-    def counted(self, made: Mapping[str, Any]) -> ChosenFollowUp:
-        return replace(self, longest=made["longest_follow_up"])
-
-    def lines(self, n_rows: int, of_what: str = "patients") -> list[str]:
-        event, columns = self.event, self.columns
-        said = f"event: {one_line(columns.event)} = {one_line(event.text)} "
-        said += f"({plural(event.n_events, 'event')} in {n_rows} {of_what})"
-        if len(event.others) > 1:
-            said += f"; all other labels end the follow-up without it: {_counted(event.others)}"
-        if not event.others:
-            said += "; nobody's follow-up ended without it"
-        followed = f"time: {one_line(columns.time)}"
-        if self.longest is not None:
-            followed += f"; {of_what} were followed for up to {columns.in_unit(self.longest)}"
-        if self.median is not None:
-            followed += f", median {columns.in_unit(self.median)}"
-        return [said, followed]
-
-
-def choose_event(unique: Labels, counts: Index, event: str, positive: str | None) -> Event:
-    """Which label is the event; labels that do not say so themselves need ``positive``."""
-    texts = [text_of(label) for label in unique]
-    rows = list(zip(texts, map(int, counts), strict=True))
-    column = f"the event column {quoted(event)}"
-    if len(texts) > MOST_LABELS and unique.dtype.kind in "iuf":
-        raise InputError(
-            f"{column} holds {len(texts)} different numbers, from {texts[0]} to {texts[-1]}, and it has to "
-            "say whether the event happened, 1 or 0: is it the time? Then name it with --time."
-        )
-    place = _place_of_event(unique, texts, event, positive)
-    if place is None and positive is not None:
-        raise InputError(
-            f"--positive {quoted(positive)} is not a label of {quoted(event)}, which holds {_counted(rows)}."
-        )
-    if place is None and texts in (["0"], ["false"]):
-        raise InputError(
-            f"nobody had the event: {column} holds {_counted(rows)} and nothing else, which is the end of "
-            "follow-up without it; at least two events are needed."
-        )
-    if place is None:
-        # Of codes the last is mostly the worst; of several texts it is the user's to choose.
-        known = unique.dtype.kind in "iuf" or len(texts) == 1
-        example = pasted(texts[-1]) if known else "LABEL"
-        hint = f" if {quoted(texts[-1], 30)} is it" if known else ""
-        raise InputError(
-            f"{column} holds {_counted(rows)}, which {'does' if len(rows) == 1 else 'do'} not say which "
-            f"label is the event: add --positive {example}{hint}; {OTHERS}."
-        )
-    others = [pair for k, pair in enumerate(rows) if k != place]
-    return Event(unique[place].item(), texts[place], rows[place][1], others)
-
-
-def _place_of_event(unique: Labels, texts: list[str], event: str, positive: str | None) -> int | None:
-    if positive is not None:
-        keys = [label_key(text) for text in texts]
-        return keys.index(label_key(positive)) if label_key(positive) in keys else None
-    if texts in (["1"], ["true"]):
-        return 0  # there is no censoring
-    return place_of_disease(unique, event) if len(texts) == 2 else None
-
-
-def _counted(rows: Sequence[tuple[str, int]]) -> str:
-    return listed([f"{quoted(text, 30)} ({plural(count, 'row')})" for text, count in rows], NAMED_AT_MOST)
-
-
-def _times(column: Any, name: str, path: str | PathLike[str]) -> F64:
-    from ..files.cells import holds_dates
-    from ..files.written_dates import holds_written_dates
-
-    if holds_dates(column) or holds_written_dates(column):
-        example = next((cell for cell in column.to_pylist() if cell is not None), "")
-        raise InputError(
-            f"column {quoted(name)} (--time) of {shown(path)} holds dates, such as {quoted(example, 30)}, "
-            "and a time of follow-up is a number: make a column of the days from its start to its end."
-        )
-    return numbers_in(column, name, "--time", path)
-
-
-def _refuse_below_zero(times: F64, name: str, rows: Index) -> None:
-    below = np.flatnonzero(times < 0.0)
-    if below.size:
-        cells = [f"{times[k]:g} in row {rows[k]}" for k in below[:NAMED_AT_MOST]]
-        more = f" and {plural(below.size - len(cells), 'more row')}" if below.size > len(cells) else ""
-        raise InputError(
-            f"{quoted(name)} (--time) has times below 0: {', '.join(cells)}{more}. A time counts from the "
-            "start of follow-up: correct these rows, or leave them out of the file."
-        )
-
-
-def _together(times: F64, events: Labels) -> Labels:
-    """(n,) with the fields that scikit-survival has, and labels as they are."""
-    both = np.empty(times.size, dtype=[("event", events.dtype), ("time", np.float64)])
-    both["event"], both["time"] = events, times
-    return both

@@ -8,7 +8,7 @@ warns.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +25,7 @@ from ..method.moments import ROWS_PER_CLASS
 from ..method.table import Index
 from ..wording import listed, one_line, plain, plural, quoted
 from .from_frame import as_frame, diagnosis, own_name, refuse_other_order
+from .label_groups import Grouping, Rule, group_name, label_key, members, split_labels
 from .labels import asks_who_is_well, is_known, place_of_disease, text_of
 from .rules import NAMED_AT_MOST, Findings
 
@@ -73,16 +74,13 @@ def one_spelling(labels: Iterable[str]) -> dict[str, str | None]:
     }
 
 
-def choose_disease(labels: npt.NDArray[Any], target: str, positive: str | None) -> Disease:
-    """Decide which of the two labels is the disease; labels that do not say so themselves need `positive`."""
-    unique, counts = np.unique(labels, return_counts=True)
-    return choose_counted(unique, counts, target, positive)
-
-
 def choose_counted(
     unique: npt.NDArray[Any], counts: npt.NDArray[Any], target: str, positive: str | None
 ) -> Disease:
-    """The same, given each label once, with its rows counted."""
+    """Decide which of the two labels is the disease; labels that do not say so themselves need `positive`.
+
+    Each label is given once, with its rows counted.
+    """
     texts = [text_of(label) for label in unique]
     named = [
         f"{quoted(text, 30)} ({plural(int(count), 'row')})" for text, count in zip(texts, counts, strict=True)
@@ -98,7 +96,8 @@ def choose_counted(
     if len(unique) > 2 and positive is not None and label_key(positive) in map(label_key, texts):
         raise InputError(
             f"the target {quoted(target)} holds {len(unique)} labels: {listed(named)}; beside --positive "
-            f"{one_line(positive, 30)}, say which of the others are the controls: add --negative LABEL."
+            f"{one_line(positive, 30)}, say which of the others are the controls: add --negative LABEL, many "
+            "times for several."
         )
     if len(unique) != 2:
         found = (
@@ -106,6 +105,7 @@ def choose_counted(
             if len(unique) == 1
             else f"{len(unique)} labels: {listed(named)}; choose two with --positive LABEL --negative LABEL"
             + (" or, if the number itself is the outcome, add --outcome continuous" if numbers else "")
+            + "; several labels that mean the same are given one by one"
         )
         raise InputError(f"the target {quoted(target)} must hold two labels, but it holds {found}.")
     if positive is None:
@@ -128,34 +128,59 @@ def choose_counted(
     return Disease(label=unique[matches[0]].item(), text=texts[matches[0]], n_cases=int(counts[matches[0]]))
 
 
-def two_labels(
-    labels: npt.NDArray[Any], missing: npt.NDArray[np.bool_], target: str, positive: str, negative: str
+def two_groups(
+    labels: npt.NDArray[Any],
+    missing: npt.NDArray[np.bool_],
+    target: str,
+    positive: Sequence[str],
+    negative: Sequence[str],
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
-    """(n,) each: labels with the two chosen ones in one spelling, and where there is another one."""
-    wanted = {label_key(positive): positive.strip(), label_key(negative): negative.strip()}
+    """(n,) each: labels with the two groups in one spelling each, and where there is another one.
+
+    One label stays itself; several are called by all of them. Without a ``negative``, a rule for numbers
+    takes all others, and labels the only other one.
+    """
     unique, codes = np.unique(labels, return_inverse=True)
+    used = np.unique(codes[~missing])
     keys = [label_key(text_of(label)) for label in unique]
-    there = {keys[code] for code in np.unique(codes[~missing])}
-    for option, label in (("--positive", positive), ("--negative", negative)):
-        if label_key(label) not in there:
-            named = [quoted(text_of(unique[code]), 30) for code in np.unique(codes[~missing])]
-            raise InputError(
-                f"{option} {quoted(label)} is not a label of {quoted(target)}, which holds "
-                f"{listed(named, 10)}."
-            )
-    others = ~missing & ~np.array([key in wanted for key in keys], dtype=bool)[codes]
-    if labels.dtype.kind == "U":
-        labels = np.array([wanted.get(key, key) for key in keys], dtype=np.str_)[codes]
-    return labels, others
+    there = [keys[code] for code in used]
+    texts = split_labels(positive, unique[used]), split_labels(negative, unique[used])
+    options = ("--positive", "--negative")
+    groups = [
+        members(some, unique, there, option, target) for some, option in zip(texts, options, strict=True)
+    ]
+    names = [called(some) for some in texts]
+    if not negative:
+        left = ~groups[0] & np.isin(np.arange(unique.size), used)
+        rule = Rule.of(texts[0][0]) if len(texts[0]) == 1 else None
+        if rule is None and len({key for key, is_left in zip(keys, left, strict=True) if is_left}) != 1:
+            return labels, np.zeros(labels.size, dtype=bool)  # what the controls are is asked for elsewhere
+        groups[1] = left
+        names[1] = rule.opposite if rule is not None else text_of(unique[left][0])
+    _refuse_both(unique, groups, target)
+    others = ~missing & ~(groups[0] | groups[1])[codes]
+    single = not any(len(some) > 1 or Rule.of(some[0]) for some in texts if some)
+    if single and labels.dtype.kind != "U":
+        return labels, others
+    spelled = np.array([text_of(label) for label in unique], dtype=object)
+    for group, name in zip(groups, names, strict=True):
+        spelled[group] = name
+    return spelled.astype(np.str_)[codes], others
 
 
-def label_key(text: str) -> str:
-    """What labels that mean the same have in common: 2 and 2.0, Yes and yes."""
-    folded = text.strip().casefold()
-    try:
-        return text_of(float(folded))
-    except ValueError:
-        return folded
+def called(texts: Sequence[str]) -> str:
+    """What the labels of an option are called together."""
+    rule = Rule.of(texts[0]) if len(texts) == 1 else None
+    return group_name(texts) if rule is None else rule.name
+
+
+def _refuse_both(unique: npt.NDArray[Any], groups: Sequence[npt.NDArray[np.bool_]], target: str) -> None:
+    both = [quoted(text_of(label), 30) for label in unique[groups[0] & groups[1]]]
+    if both:
+        raise InputError(
+            f"{listed(both)} of {quoted(target)} {'is' if len(both) == 1 else 'are'} both --positive and "
+            "--negative: a label is of one of them."
+        )
 
 
 def labels_of(X: Any, y: Any, name: str = "y") -> Any:
@@ -176,6 +201,9 @@ def encode_target(y: Any, positive: Any, n_rows: int, findings: Findings) -> tup
     with findings.noting():
         refuse_unlabelled(int(missing.sum()))
     labels = of_one_kind(labels[~missing])
+    grouping = Grouping.of(positive, labels)
+    if grouping is not None:
+        return _encode_grouped(labels, grouping)
     with _as_input_error():
         if labels.dtype.kind not in PLAIN:
             check_classification_targets(labels)
@@ -184,11 +212,37 @@ def encode_target(y: Any, positive: Any, n_rows: int, findings: Findings) -> tup
     return (codes if chosen[0] == classes[0] else 1 - codes).astype(np.intp), chosen
 
 
-def encode_known(y: Any, classes: np.ndarray, n_rows: int) -> Index:
-    """Labels of new patients as 0 and 1, by the classes of the model; all may be of one class."""
+def _encode_grouped(labels: np.ndarray, grouping: Grouping) -> tuple[Index, np.ndarray]:
+    """Labels (n,) as 0 and 1, and what both groups are called."""
+    with _as_input_error():
+        different = np.unique(labels)
+    grouping.refuse_unknown(different)
+    ill = grouping.holds(labels)
+    others = [label for label in different if not grouping.holds(np.array([label]))[0]]
+    if not ill.any() or not others:
+        which = "all labels" if not others else "no label"
+        raise InputError(
+            f"positive={grouping.name!r} takes {which} of the target for the disease: choose others"
+        )
+    classes = grouping.classes(others)
+    refuse_few_of_a_class(classes, np.array([int((~ill).sum()), int(ill.sum())]))
+    return ill.astype(np.intp), classes
+
+
+def encode_known(y: Any, classes: np.ndarray, n_rows: int, positive: Any = None) -> Index:
+    """Labels of new patients as 0 and 1, by the classes of the model; all may be of one class.
+
+    ``positive`` is that of the fit: of several labels, all others than those of the disease are none.
+    """
     labels, missing = row_labels(y, n_rows)
     refuse_unlabelled(int(missing.sum()))
     labels = of_one_kind(labels)
+    grouping = Grouping.of(positive, labels)
+    if grouping is not None:
+        ill = grouping.holds(labels)
+        if isinstance(grouping.disease, Rule) or classes[0] == f"not {grouping.name}":
+            return ill.astype(np.intp)
+        labels = np.where(ill, classes[1], labels.astype(object))
     unknown = [label for label in dict.fromkeys(labels.tolist()) if label not in classes.tolist()]
     if unknown:
         healthy, disease = (repr(plain(c)) for c in classes)

@@ -23,7 +23,7 @@ from ..method.moments import Columns, describe_columns
 from ..method.table import F64, Index
 from ..outcomes.continuous import Continuous
 from ..outcomes.count import Count
-from ..outcomes.matched import Matched
+from ..outcomes.matched import IS_CASE, Matched, of_sets, told_apart
 from ..outcomes.ordinal import Ordinal
 from ..outcomes.survival import Survival
 from ..resampling.training_rows import TrainingRows
@@ -228,7 +228,9 @@ def _telling(rows: TrainingRows) -> tuple[int, str]:
     """How many of what tell something of the outcome."""
     outcome = rows.outcome_of_all
     if isinstance(outcome, Matched):
-        return outcome.sets, "matched sets"
+        cases, sizes = of_sets(rows.y[:, IS_CASE], told_apart(rows.y))
+        # Of a set with several cases and controls, each of the rarer kind tells something.
+        return int(np.minimum(cases, sizes - cases).sum()), "cases, or controls, of matched sets"
     if isinstance(outcome, Ordinal):
         return int(outcome.counts.sum() - outcome.counts.max()), "patients beside the commonest stage"
     if isinstance(outcome, Count):

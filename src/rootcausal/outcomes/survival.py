@@ -19,7 +19,7 @@ from ..method.model_parts import Attribution
 from ..method.population import ClassWeights
 from ..method.schema import MODEL, Array
 from ..method.table import F64, LARGEST_LOG_HAZARD, Index, LossSums, Table
-from ..wording import percent
+from ..wording import one_line, percent
 from .base import (
     BRIER,
     MOST_LOG_ODDS,
@@ -268,7 +268,14 @@ def words_of(attribution: Attribution, called: str | None, unit: str, parameters
         of_order="the hazard ratio of a shock of one standard deviation",
         of_causes="root causes, and by how much each multiplies the hazard",
         of_columns="the log-hazard that each variable adds",
-        populations=(f"Risks are told by {when}{why}; --horizon chooses another time.",),
+        populations=(
+            f"Risks are told by {when}{why}; --horizon chooses another time."
+            + (
+                " They are cumulative incidences: competing events come first."
+                if attribution.competes
+                else ""
+            ),
+        ),
         facts={"scale": "log-hazard", "horizon": horizon, **({"time_unit": unit} if unit else {})},
         cells=lambda risk, predictor: (percent(risk), beside(predictor)),
         reached=lambda _, risk: percent(risk),
@@ -281,7 +288,7 @@ def words_of(attribution: Attribution, called: str | None, unit: str, parameters
         base=lambda _, average: (
             f"log-hazards are relative to a patient whose {average} are all average, who has 0"
         ),
-        meaning=lambda _, covariates: _meaning(prediction, covariates),
+        meaning=lambda _, covariates: _meaning(prediction, covariates, attribution.competes),
         left_unnamed=lambda size: f"Shocks that change the hazard less than {fold(size)}-fold are not named.",
         page=lambda made: {
             "horizon": horizon,
@@ -290,8 +297,24 @@ def words_of(attribution: Attribution, called: str | None, unit: str, parameters
             "times": attribution.edges.tolist(),
             "hazards": attribution.cumulative.tolist(),
             "events": made["events"],
+            **_of_design(attribution, made),
         },
     )
+
+
+def _of_design(attribution: HazardAttribution, made: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page is told of competing events, of rows that came late, and of strata, if there are such."""
+    found = {name: made[name] for name in ("late", "strata") if name in made}
+    if not attribution.competes:
+        return found
+    labels = made["parameters"].get("competing")
+    several = labels if isinstance(labels, list) else [labels]
+    return {
+        **found,
+        "competing": attribution.competing.tolist(),
+        "competing_events": made.get("competing", 0),
+        "competing_labels": [one_line(str(label), 40) for label in several],
+    }
 
 
 def _on_hazard(value: float) -> str:
@@ -301,16 +324,17 @@ def _on_hazard(value: float) -> str:
     return f"{'raises' if value > 0 else 'lowers'} the hazard {size}-fold"
 
 
-def _meaning(prediction: str, covariates: bool) -> str:
+def _meaning(prediction: str, covariates: bool, competes: bool) -> str:
     average, parts = "shocks", "all variables"
+    which = ", where competing events may come before (cumulative incidence)" if competes else ""
     if covariates:
         average, parts = "shocks and covariates", "these and all variables"
     return wrapped(
-        f"What the numbers mean: {prediction} is the probability of the event until then, by the model. The "
-        f"hazard is how fast the event comes, relative to a patient whose {average} are all average (×1.00). "
-        f"A root cause is a variable whose own shock, {ITS_OWN}, raises this patient's hazard; the largest "
-        f"comes first. ×2 doubles the hazard, ×0.50 halves it; what {parts} do, multiplied, makes the "
-        "patient's hazard."
+        f"What the numbers mean: {prediction} is the probability of the event until then{which}, by the "
+        f"model. The hazard is how fast the event comes, relative to a patient whose {average} are all "
+        f"average (×1.00). A root cause is a variable whose own shock, {ITS_OWN}, raises this patient's "
+        f"hazard; the largest comes first. ×2 doubles the hazard, ×0.50 halves it; what {parts} do, "
+        "multiplied, makes the patient's hazard."
     )
 
 
@@ -419,7 +443,9 @@ def incidence(known: np.ndarray, at: float) -> tuple[float, float, float]:
     """
     spans = Spans.of(known)
     times, place = np.unique(spans.time, return_inverse=True)
-    start = np.searchsorted(times, spans.from_start, side="right")
+    start = np.zeros(spans.time.size, dtype=np.intp)
+    if spans.start is not None:
+        start = np.searchsorted(times, spans.start, side="right")
     others = np.zeros(spans.time.size) if spans.competing is None else spans.competing
     own, other = (np.bincount(place, of, times.size) for of in (spans.event, others))
     left, came = np.bincount(place, minlength=times.size), np.bincount(start, minlength=times.size + 1)
@@ -461,6 +487,9 @@ def _check_facts(made: Mapping[str, Any]) -> None:
         raise ValueError("its numbers of rows and events do not fit together")
     if not (is_positive(made["horizon"]) and is_positive(made["longest_follow_up"])):
         raise ValueError("a time that it remembers is none")
+    for name in ("competing", "late", "strata"):
+        if type(made.get(name, 0)) is not int or not 0 <= made.get(name, 0) <= made["rows"]:
+            raise ValueError(f"its number of {name!r} does not fit that of its rows")
 
 
 SURVIVAL = Specification(

@@ -13,6 +13,7 @@ import numpy as np
 from ..explaining.graph import effect_intervals
 from ..method.table import F64
 from ..outcomes import OUTCOMES, Words
+from ..outcomes.follow_up import Spans
 
 if TYPE_CHECKING:
     from ..estimators.base import Estimator
@@ -48,7 +49,11 @@ def outcome_blocks(explanation: Explanation, known: np.ndarray | None) -> dict[s
     blocks = {}
     if explanation.predicted_interval is not None:
         blocks["predicted-interval"] = explanation.predicted_interval.T
-    if known is not None:
+    if known is not None and explanation._model.attribution.outcome == "survival":
+        spans = Spans.of(known)
+        others = 0.0 if spans.competing is None else 2.0 * spans.competing
+        blocks["known"] = np.column_stack([spans.time, spans.event + others])
+    elif known is not None:
         blocks["known"] = known.reshape(len(known), -1)
     return blocks
 

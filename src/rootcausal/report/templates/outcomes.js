@@ -153,6 +153,36 @@ function cumulativeHazard(time) {
   return hazards[after - 1] + Math.min(share, 1) * (hazards[after] - hazards[after - 1]);
 }
 
+/** The share of such patients who have had the event until a time; after a competing event it cannot come. */
+function riskBy(predictor, time) {
+  const until = Math.exp(predictor);
+  if (facts.competing === undefined) return 1 - Math.exp(-until * cumulativeHazard(time));
+  const { times, hazards, competing } = facts;
+  let [risk, before, left] = [0, 0, 1];
+  for (let k = 1; k < times.length && before < time; k += 1) {
+    const now = Math.min(times[k], time);
+    const share = (now - before) / (times[k] - times[k - 1]);
+    const own = until * share * (hazards[k] - hazards[k - 1]);
+    const all = own + share * (competing[k] - competing[k - 1]);
+    const still = left * Math.exp(-all);
+    if (all > 0) risk += ((left - still) * own) / all;
+    [before, left] = [now, still];
+  }
+  return risk;
+}
+
+/** The log-hazard with which a risk by the horizon goes. */
+function predictorOf(risk) {
+  if (facts.competing === undefined) return Math.log(-Math.log(1 - risk) / cumulativeHazard(facts.horizon));
+  let [low, high] = [-40, 40];
+  for (let step = 0; step < 60; step += 1) {
+    const middle = 0.5 * (low + high);
+    if (riskBy(middle, facts.horizon) < risk) low = middle;
+    else high = middle;
+  }
+  return 0.5 * (low + high);
+}
+
 function timeText(time) {
   return facts.unit ? withUnit(time, facts.unit) : `time ${measured(time)}`;
 }
@@ -188,8 +218,8 @@ const ofEvent = {
   atMean: "at the mean log-hazard of all patients' shocks",
   it: "hazard",
   separated: "The shocks decide for some patients: ranks are useful, risks are uncertain.",
-  predict: (predictor) => 1 - Math.exp(-Math.exp(predictor) * cumulativeHazard(facts.horizon)),
-  predictorAt: (risk) => Math.log(-Math.log(1 - risk) / cumulativeHazard(facts.horizon)),
+  predict: (predictor) => riskBy(predictor, facts.horizon),
+  predictorAt: predictorOf,
   prediction: `risk by ${facts.when}`,
   inList: (predictor) => `${told.prediction}: ${told.toText(predictor)}`,
   opening: () => ["Under this model, the risk of “", `” by ${facts.when} is `],
@@ -198,8 +228,8 @@ const ofEvent = {
   notableRule: () => `a shock stands out, as a root cause or as protective, where it makes the hazard at least ${ratio(content.notable)} times as high or as low`,
   happenedShort: (row) => happened(row),
   happenedRank: (row) => cell("known", row, 0, 2),
-  happenedKinds: [["yes", "had it"], ["no", "last seen without it"]],
-  happenedKind: (row) => (cell("known", row, 1, 2) ? "yes" : "no"),
+  happenedKinds: [["yes", "had it"], ...(facts.competing === undefined ? [] : [["other", "had a competing event"]]), ["no", "last seen without it"]],
+  happenedKind: (row) => ["no", "yes", "other"][cell("known", row, 1, 2)],
   happenedOf: (rows) => `Of the ${rows.length} most alike, ${rows.filter((row) => told.happenedKind(row) === "yes").length || "none"} had it within their follow-up.`,
   listHead: `Risk by ${facts.when}`,
   titles: () => [`Risk by ${facts.when} with all ${ofAverage} average`, `This patient's risk by ${facts.when}`],
@@ -233,27 +263,38 @@ const ofEvent = {
     ["Root cause", "A variable whose shock raises this patient's hazard. A high value that only follows from another variable is not one."],
     ["Hazard", "How fast the event comes, at any time, among those who have not had it yet. Shocks multiply it: a hazard ratio of 2 doubles it, one of 0.5 halves it."],
     ["Average patient", `One whose ${ofAverage} are all average: hazards are told as so many times that of this patient.`],
-    [`Risk by ${facts.when}`, "The probability that the event has come by then, if nothing else ends the follow-up before."],
+    facts.competing === undefined
+      ? [`Risk by ${facts.when}`, "The probability that the event has come by then, if nothing else ends the follow-up before."]
+      : [`Risk by ${facts.when}`, `The probability that the event has come by then, where it cannot come after ${competingText()} (cumulative incidence, Aalen and Johansen). It is below what it would be if that did not happen.`],
   ],
   assumptions: {
     sample: ["A sample of the population", SAMPLE],
     last: LAST,
     more: [
       ["Proportional hazards", "A shock multiplies the hazard by the same number early and late, whatever the other shocks are."],
+      ...(facts.competing === undefined ? [] : [["Competing events as in the cohort", `${competingText()} comes to everybody as it came to the cohort as a whole, whatever their shocks. A shock that also moves that hazard moves the risk in a way that is not told here.`]]),
       ["Follow-up that ends by chance", "Who is lost to follow-up would have fared as others like them. If the sickest leave first, risks are too low."],
     ],
   },
   cohort: ({ rows }) => [
-    ["Patients", `${rows.toLocaleString("en")}, of whom ${facts.events.toLocaleString("en")} (${percent(facts.events / rows)}) had the event “`, named(told.name()), "” within their follow-up; the others were last seen without it"],
+    ["Patients", `${rows.toLocaleString("en")}, of whom ${facts.events.toLocaleString("en")} (${percent(facts.events / rows)}) had the event “`, named(told.name()), `” within their follow-up; ${facts.competing === undefined ? "" : `${facts.competing_events.toLocaleString("en")} had a competing event (${competingText()}); `}the others were last seen without it`],
+    ...(facts.late === undefined ? [] : [["Late entry", `${facts.late.toLocaleString("en")} of the rows are at risk only from a later time on (left truncation): before it they count for nothing`]]),
+    ...(facts.strata === undefined ? [] : [["Strata", `${facts.strata.toLocaleString("en")}, each with a baseline hazard of its own; risks are those of all together`]]),
     ["Longest follow-up", timeText(facts.times.at(-1))],
     ["Horizon", `${timeText(facts.horizon)}: the time by which risks are told`],
   ],
   base: () => ["Base value", `the ${content.made.bent ? "mean hazard, on the logarithmic scale, over shocks as the cohort has them" : `hazard of a patient whose ${ofAverage} are all average`}; the risk with it by ${facts.when} is ${told.toText(content.base_value)}`],
 };
 
+/** The labels of competing events, "‘death’ or ‘transplant’". */
+function competingText() {
+  return facts.competing_labels.map((label) => `‘${label}’`).join(" or ");
+}
+
 /** "“died” after 1,504 days", "without “died” when last seen, after 4,191 days", as elements. */
 function happened(row) {
   const [time, event] = [0, 1].map((column) => cell("known", row, column, 2));
+  if (event === 2) return ["a competing event after ", withUnit(time, facts.unit, 4), ", without “", named(outcome), "”"];
   return [event ? "“" : "without “", named(outcome), `”${event ? "" : " when last seen,"} after ${withUnit(time, facts.unit, 4)}`];
 }
 
