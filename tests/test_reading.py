@@ -421,7 +421,7 @@ def test_rows_with_other_labels_are_left_out_and_counted(tmp_path: Path) -> None
     )
     assert patients.row_numbers.tolist() == [k + 1 for k in range(40) if k % 4 in (0, 2)]
     assert patients.ids is not None and patients.ids[1] == "p2"
-    assert patients.reading == {"negative": "0", "called": "stage"}
+    assert patients.reading == {"groups": {"positive": ["2"], "negative": ["0"]}, "called": "stage"}
     with pytest.raises(InputError, match=r"--negative '7' is not a label of 'stage', which holds '0', '1'"):
         read_labelled_cohort(path, Roles(DiagnosisColumn("stage", ("2",), ("7",)), "id"))
     with pytest.raises(InputError, match=r"4 labels: .*; choose two with --positive LABEL --negative LABEL"):
@@ -526,7 +526,7 @@ def test_options_from_fit_to_explain(tmp_path: Path) -> None:
     assert loaded.provenance_["reading"] == {
         "origins": {"when": "2020-01-05"},
         "na": ["999"],
-        "negative": "well",
+        "groups": {"positive": ["ill"], "negative": ["well"]},
         "decimal_comma": True,
         "called": "state",
     }

@@ -250,14 +250,14 @@ def outcome_of(model: "Fitted", path: Path, outcome: OutcomeOptions) -> "Outcome
         raise InputError(f"the model {shown(path)} is of {OUTCOMES[kind].called}: name {needed}.")
     if kind == "matched" and outcome.strata is None:
         raise InputError(f"the model {shown(path)} is of matched sets: name --strata beside --target.")
-    for option in ("target", "strata", "time", "event", "exposure"):
+    for option in ("target", "strata", "time", "event", "start", "exposure"):
         if getattr(outcome, option) in model.feature_names_in_.tolist():
             named = quoted(getattr(outcome, option))
             raise InputError(f"--{option} {named} is one of the model's variables: name the outcome.")
-    negative = model.provenance_.get("reading", {}).get("negative")
+    groups = model.provenance_.get("reading", {}).get("groups")
     said: dict[str, Any] = {"outcome": kind if kind in ("ordinal", "continuous", "count") else None}
-    if negative is not None:
-        said |= {"positive": str(model.classes_[1]), "negative": negative}
+    if groups is not None:
+        said |= groups
     return replace(outcome, horizon=None, **said).columns()
 
 
@@ -266,7 +266,11 @@ def known_to(model: "Fitted", patients: "Patients", columns: "OutcomeColumns | N
     if columns is None:
         return None
     assert patients.target is not None
-    return model._known(*(columns.values_of(option, patients.target) for option, _ in columns.named))
+    values = {
+        option.removeprefix("--"): columns.values_of(option, patients.target) for option, _ in columns.named
+    }
+    first, *others = values
+    return model._known(values[first], **{name: values[name] for name in others})
 
 
 def say_sheet(table: TableFile) -> None:

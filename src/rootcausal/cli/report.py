@@ -69,6 +69,7 @@ OF_NEW_PATIENTS = (
     "target",
     "strata",
     "exposure",
+    "start",
     "time",
     "event",
     "horizon",

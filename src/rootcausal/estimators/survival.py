@@ -277,9 +277,9 @@ class RCISurvival(Estimator):
         unknown = y is None and event is None and time is None
         return self._diagnose(X, None if unknown else target, ids)
 
-    def _known(self, time: Any, event: Any = None) -> Target:
+    def _known(self, time: Any, event: Any = None, start: Any = None, strata: Any = None) -> Target:
         """What happened to patients of a fitted model."""
-        return FollowUp(time, event, self.positive)
+        return FollowUp(time, event, self.positive, None, self.competing, start, strata)
 
 
 def _checked_horizon(horizon: Any) -> float:

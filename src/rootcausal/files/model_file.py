@@ -426,6 +426,10 @@ def _check_reading(reading: Any) -> None:
         raise ValueError("its columns measured after the outcome are no texts")
     if not all(isinstance(reading.get(name, ""), str) for name in ("called", "unit")):
         raise ValueError("what it calls its outcome is no text")
+    groups = reading.get("groups", {"positive": [], "negative": []})
+    some = [groups["positive"], groups["negative"]]
+    if not all(isinstance(texts, list) and all(isinstance(text, str) for text in texts) for texts in some):
+        raise ValueError("the labels of its groups are no texts")
     if not isinstance(reading.get("decimal_comma", False), bool):
         raise ValueError("it does not say whether commas are decimal ones")
     orders = reading.get("date_orders", {})

@@ -178,8 +178,12 @@ class ChosenDiagnosis(ChosenOutcome):
 
     @property
     def remembered(self) -> dict[str, Any]:
-        negative = self.column.negative
-        return super().remembered | ({"negative": ", ".join(negative)} if negative else {})
+        """With the labels of each group, where the user named them."""
+        chosen = self.column
+        if not chosen.negative and not (chosen.positive and chosen.positive != (self.disease.text,)):
+            return super().remembered
+        groups = {"positive": list(chosen.positive), "negative": list(chosen.negative)}
+        return super().remembered | {"groups": groups}
 
     def known(self, values: Any) -> Target:
         return Diagnosis(values, self.disease.label)

@@ -137,7 +137,7 @@ class Patients:
     notes : tuple of str
         Sentences on what else was done when reading.
     reading : dict
-        What of the reading the results depend on: ``na``, ``negative``, ``origins``, ``date_orders`` (see
+        What of the reading the results depend on: ``na``, ``groups``, ``origins``, ``date_orders`` (see
         :mod:`rootcausal.files.written_dates`); and what tells of them: what the outcome is ``called``, and
         its ``unit``.
     preflight : tuple of str
