@@ -21,7 +21,7 @@ from rootcausal.method.schema import check_part, flattened, unflattened
 from rootcausal.nonlinear.attribution import NonlinearAttribution, nonlinear_kind
 from rootcausal.nonlinear.cumulative_logits import fit_logits
 from rootcausal.nonlinear.curves import KNOTS, PIECES, Splines, curve_at, pieces_at
-from rootcausal.nonlinear.fitting import Fitter
+from rootcausal.nonlinear.fitting import Asked, Fitter
 from rootcausal.nonlinear.mechanism import NonlinearMechanism
 from rootcausal.nonlinear.memory_rows import MemoryRows
 from rootcausal.nonlinear.rows import Designs
@@ -158,7 +158,7 @@ def test_logits_are_the_most_likely_ones(twins: tuple[PlainRows, MemoryRows, Spl
     compiled.codes[3][np.flatnonzero(compiled.codes[3] == 1)[4:]] = 0
     designs = Designs.of([3, 3], [[(0, -1), (1, -1), (4, 0)], [(4, -1)]])
     start = np.tile([-0.7, 0.7], (2, 1))
-    logits = fit_logits(compiled, designs, np.zeros((2, designs.width)), start)
+    logits = fit_logits(compiled, designs, np.zeros((2, designs.width)), start, np.full(2, -np.inf))
     assert logits.converged.all()
     for k, size in enumerate(designs.size):
 
@@ -270,7 +270,7 @@ def test_forms_are_chosen_by_what_the_data_show() -> None:
     for number, effect in enumerate(forms.values()):
         Z = np.stack([cause, effect])
         Z = (Z - Z.mean(axis=1, keepdims=True)) / Z.std(axis=1, keepdims=True)
-        assert fitter(Z).fit([(1, [[0]])])[0].form == number
+        assert fitter(Z).fit([Asked(1, [[0]])])[0].form == number
 
 
 def test_the_search_finds_direction_and_bend() -> None:

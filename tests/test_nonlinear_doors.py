@@ -16,6 +16,7 @@ from zoo import ZOO, Animal
 
 from rootcausal import RCI, InputError, Knowledge, plots
 from rootcausal.data import load_pbc, simulate
+from rootcausal.nonlinear import learning
 
 
 def bent_cohort(n: int = 800, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -168,6 +169,19 @@ def test_no_path_leads_against_what_is_known() -> None:
     order = model.causal_order_.tolist()
     assert order.index(0) < order.index(1)
     holds_together(model, X)
+
+
+def test_some_of_many_rows_lead_to_the_same_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As do all of them, and what is fitted in the end is of all."""
+    X, y = bent_cohort(6000, seed=2)
+    whole = RCI(mechanism="nonlinear", kinds=KINDS).fit(X, y)
+    monkeypatch.setattr(learning, "SEARCHED_ROWS", 1500)
+    some = RCI(mechanism="nonlinear", kinds=KINDS).fit(X, y)
+    assert np.array_equal(some.causal_order_, whole.causal_order_)
+    assert some.provenance_["pairs_evaluated"] < whole.provenance_["pairs_evaluated"]
+    expected = whole._model.direct_effects()
+    np.testing.assert_allclose(some._model.direct_effects(), expected, atol=1e-3)
+    assert np.array_equal(some._model.direct_effects() != 0, expected != 0)
 
 
 def test_many_causes_are_found() -> None:

@@ -14,6 +14,9 @@ STEADY = 1e-3
 # Steps, and what a last one may still promise, in nats: what it promises is counted.
 MOST_STEPS = 100
 PROMISES = 0.02
+# No fit rises by more than so many times what its next step promises: one that is not worth having even then
+# is left where it is.
+MOST_OF_PROMISE = 3.0
 # Coefficients of standardized terms stay within ± this: levels may be told apart for certain.
 MOST_LOGIT = 8.0
 # Thresholds move at most so far in one step, and two never come closer than this share of their distance.
@@ -39,8 +42,13 @@ class CumulativeLogits:
     converged: np.ndarray
 
 
-def fit_logits(rows: NonlinearRows, designs: Designs, beta: F64, thresholds: F64) -> CumulativeLogits:
-    """Maximum likelihood, but for the ridge, from these coefficients (m, width) and thresholds (m, t) on."""
+def fit_logits(
+    rows: NonlinearRows, designs: Designs, beta: F64, thresholds: F64, least: F64
+) -> CumulativeLogits:
+    """Maximum likelihood, but for the ridge, from these coefficients (m, width) and thresholds (m, t) on.
+
+    What will not come near a log-likelihood of ``least`` (m,) is not followed to its end.
+    """
     m = len(designs)
     beta, thresholds = beta.copy(), thresholds.copy()
     accepted = (beta.copy(), thresholds.copy())
@@ -61,7 +69,8 @@ def fit_logits(rows: NonlinearRows, designs: Designs, beta: F64, thresholds: F64
         beta[ahead] += step[:, :width]
         thresholds[ahead] += step[:, width:]
         loglik[ahead] = sums.loglik[~too_far] + promised
-        converged[ahead] = promised < PROMISES
+        hopeless = sums.loglik[~too_far] + MOST_OF_PROMISE * promised < least[ahead]
+        converged[ahead] = (promised < PROMISES) | hopeless
         moving = moving[~converged[moving]]
         if not moving.size:
             break

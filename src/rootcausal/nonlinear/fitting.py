@@ -59,6 +59,29 @@ class Fitted:
     sd: float = 1.0
     converged: bool = True
 
+    @property
+    def n_coefficients(self) -> int:
+        """How many a description length pays for."""
+        return len(self.terms) * (1 if self.gamma is None else 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A mechanism to be fitted.
+
+    Attributes
+    ----------
+    effect : the column.
+    causes : each of one column or several.
+    near : one of the same column, to start from; None where none is known.
+    to_beat : a cost; what costs more need not be told to the last digit.
+    """
+
+    effect: int
+    causes: Sequence[Sequence[int]]
+    near: Fitted | None = None
+    to_beat: float = np.inf
+
 
 @dataclass(frozen=True, eq=False)
 class Fitter:
@@ -81,11 +104,11 @@ class Fitter:
     entropies: Entropies
     nonlinear: bool = True
 
-    def fit(self, asked: Sequence[tuple[int, Sequence[Sequence[int]]]]) -> list[Fitted]:
-        """The best mechanism of each: a column, and its causes, each of which is one column or several."""
+    def fit(self, asked: Sequence[Asked]) -> list[Fitted]:
+        """The best mechanism of each."""
         found: list[Fitted | None] = [None] * len(asked)
         for with_levels, fit in ((False, self._fit_numbers), (True, self._fit_levels)):
-            some = [k for k, (effect, _) in enumerate(asked) if (self.levels[effect] > 0) == with_levels]
+            some = [k for k, one in enumerate(asked) if (self.levels[one.effect] > 0) == with_levels]
             if some:
                 for k, fitted in zip(some, fit([asked[k] for k in some]), strict=True):
                     found[k] = fitted
@@ -107,13 +130,13 @@ class Fitter:
         products = [(TERMS_A_CAUSE * a, TERMS_A_CAUSE * b) for k, a in enumerate(single) for b in single[:k]]
         return curved + products
 
-    def _fit_numbers(self, asked: Sequence[tuple[int, Sequence[Sequence[int]]]]) -> list[Fitted]:
-        effects = [effect for effect, _ in asked]
-        lines = [self.lines_of(causes) for _, causes in asked]
+    def _fit_numbers(self, asked: Sequence[Asked]) -> list[Fitted]:
+        effects = [one.effect for one in asked]
+        lines = [self.lines_of(one.causes) for one in asked]
         if not self.nonlinear:
             designs = Designs.of(effects, lines)
             return self._linear(designs, self.rows.grams(designs), lines, LINEAR)
-        whole = [line + self.bends_of(causes) for line, (_, causes) in zip(lines, asked, strict=True)]
+        whole = [line + self.bends_of(one.causes) for line, one in zip(lines, asked, strict=True)]
         designs = Designs.of(effects, whole)
         grams = self.rows.grams(designs)
         best = self._linear(designs, grams, lines, LINEAR)
@@ -227,25 +250,21 @@ class Fitter:
         mean = sums[:, 1] / self.rows.weight
         return mean, np.sqrt(np.maximum(sums[:, 2] / self.rows.weight - mean * mean, 1e-300))
 
-    def _fit_levels(self, asked: Sequence[tuple[int, Sequence[Sequence[int]]]]) -> list[Fitted]:
-        effects = [effect for effect, _ in asked]
-        lines = [self.lines_of(causes) for _, causes in asked]
-        best = self._cumulative(effects, lines, LINEAR)
+    def _fit_levels(self, asked: Sequence[Asked]) -> list[Fitted]:
+        effects = [one.effect for one in asked]
+        lines = [self.lines_of(one.causes) for one in asked]
+        near, to_beat = [one.near for one in asked], [one.to_beat for one in asked]
+        best = self._cumulative(effects, lines, LINEAR, near, to_beat)
         if not self.nonlinear:
             return best
-        whole = [line + self.bends_of(causes) for line, (_, causes) in zip(lines, asked, strict=True)]
+        whole = [line + self.bends_of(one.causes) for line, one in zip(lines, asked, strict=True)]
         some = [k for k in range(len(asked)) if len(whole[k]) > len(lines[k])]
         if some:
-            for k, nonlinear in zip(
-                some,
-                self._cumulative(
-                    [effects[k] for k in some],
-                    [whole[k] for k in some],
-                    NONLINEAR,
-                    [best[k] for k in some],
-                ),
-                strict=True,
-            ):
+            bent = [near[k] if (of := near[k]) is not None and of.form != LINEAR else best[k] for k in some]
+            costs = [min(best[k].cost, to_beat[k]) for k in some]
+            terms = [whole[k] for k in some]
+            found = self._cumulative([effects[k] for k in some], terms, NONLINEAR, bent, costs)
+            for k, nonlinear in zip(some, found, strict=True):
                 if nonlinear.cost < best[k].cost:
                     best[k] = nonlinear
         return best
@@ -255,23 +274,26 @@ class Fitter:
         effects: Sequence[int],
         terms: Sequence[Sequence[tuple[int, int]]],
         form: int,
-        start: Sequence[Fitted] | None = None,
+        near: Sequence[Fitted | None],
+        to_beat: Sequence[float],
     ) -> list[Fitted]:
-        """Cumulative logits; ``start`` are those of the first terms of each, where these are known."""
+        """Cumulative logits, starting from those with some of the terms, where any are near."""
         designs = Designs.of(effects, terms)
         m, t = len(designs), int(self.levels[designs.effect].max()) - 1
         beta, thresholds = np.zeros((m, designs.width)), np.full((m, t), np.inf)
-        for k, effect in enumerate(effects):
-            if start is None:
-                cut = np.arange(1, self.levels[effect]) / self.levels[effect]
-                thresholds[k, : cut.size] = np.log(cut / (1.0 - cut))
-                continue
-            known = start[k]
-            assert known.thresholds is not None
-            beta[k, : known.beta.size] = known.beta
-            thresholds[k, : known.thresholds.size] = known.thresholds
-        logits = fit_logits(self.rows, designs, beta, thresholds)
-        cost = 0.5 * designs.size * np.log(self.n_rows) - logits.loglik * (self.n_rows / self.rows.weight)
+        for k, (effect, known) in enumerate(zip(effects, near, strict=True)):
+            cut = np.arange(1, self.levels[effect]) / self.levels[effect]
+            thresholds[k, : cut.size] = np.log(cut / (1.0 - cut))
+            if known is not None and known.thresholds is not None:
+                at = {term: place for place, term in enumerate(terms[k], 1)}
+                for term, value in zip(known.terms, known.beta[1:], strict=True):
+                    if term in at:
+                        beta[k, at[term]] = value
+                thresholds[k, : cut.size] = known.thresholds
+        share, price = self.n_rows / self.rows.weight, 0.5 * designs.size * np.log(self.n_rows)
+        least = (price - np.array(to_beat)) / share
+        logits = fit_logits(self.rows, designs, beta, thresholds, least)
+        cost = price - logits.loglik * share
         return [
             Fitted(
                 float(cost[k]),

@@ -32,6 +32,9 @@ from .ties import spread_out
 
 # An error that is less than this part of its column is rounding: the column is made of its causes.
 LEAST_OWN = 1e-4
+# Where rows are at least so many times as many, a graph is first looked for among so many of them.
+SEARCHED_ROWS = 10_000
+MANY_TIMES = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,14 +261,23 @@ class _Cohort:
 
     def search(self, on_round: OnRound | None) -> Graph:
         """The cheaper of two graphs: a nonlinear one, and one of lines."""
-        on_change = None if on_round is None else lambda arrows: on_round(arrows, 0)
-        known, v = self.layout.precedence, self.layout.n_variables
-        rules = (self.variables, self._allowed(), None if known is None else known.known(np.arange(v)))
-        nonlinear = GraphSearch(self.fitter(True), *rules, on_change).run()
-        linear = GraphSearch(self.fitter(False), *rules, on_change).run()
+        nonlinear, linear = (self._searched(curved, on_round) for curved in (True, False))
         if nonlinear.cost > linear.cost:
             return linear
         return replace(nonlinear, saved=linear.cost - nonlinear.cost)
+
+    def _searched(self, nonlinear: bool, on_round: OnRound | None) -> Graph:
+        """A graph; where rows are many, of some of them first, from which a search of all goes on."""
+        on_change = None if on_round is None else lambda arrows: on_round(arrows, 0)
+        known, v = self.layout.precedence, self.layout.n_variables
+        rules = (self.variables, self._allowed(), None if known is None else known.known(np.arange(v)))
+        fitter = self.fitter(nonlinear)
+        if self.held.weights.size < MANY_TIMES * SEARCHED_ROWS:
+            return GraphSearch(fitter, *rules, on_change).run()
+        some = self.rows.sample(SEARCHED_ROWS)
+        few = replace(fitter, rows=some, n_rows=fitter.n_rows * some.weight / self.rows.weight)
+        start = GraphSearch(few, *rules, on_change).run()
+        return GraphSearch(fitter, *rules, on_change, start, few.n_rows).run()
 
     def _allowed(self) -> np.ndarray:
         """(v, v), ``[i, j]``: whether j may act on i."""

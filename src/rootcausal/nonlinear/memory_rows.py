@@ -57,6 +57,18 @@ class MemoryRows:
         values = tuple(self.level_values[column] for column in columns)
         return type(self)(self.splines[at], self.effects[columns], self.weights, self.codes[columns], values)
 
+    def sample(self, size: int) -> Self:
+        """So many of the rows, the same each time."""
+        n = self.weights.size
+        some = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
+        return type(self)(
+            np.ascontiguousarray(self.splines[:, some]),
+            np.ascontiguousarray(self.effects[:, some]),
+            self.weights[some],
+            np.ascontiguousarray(self.codes[:, some]),
+            self.level_values,
+        )
+
     @property
     def weight(self) -> float:
         return float(self.weights.sum())

@@ -2,18 +2,21 @@
 
 First the arrow that saves most is added, one after the other, as long as one saves anything and none closes a
 circle; then arrows may also go or turn round. What a cause would save is worked out only where errors and
-splines have something in common: a score test says where to look.
+splines have something in common: a score test says where to look. Where rows are many, some of them are
+searched, and then all of them, from what was found there: of causes that were none, only those are tried
+again that all rows may pay for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..method.table import F64, Index
-from .fitting import Fitted, Fitter
+from .fitting import Asked, Fitted, Fitter
 from .rows import TERMS_A_CAUSE, Designs
 
 # A variable that has so many is said not to be converged: others may have been kept out.
@@ -22,6 +25,9 @@ MOST_CAUSES = 10
 WORTH_A_TRY = 6.0
 # Changes of the graph for each variable, after which the search gives up; it has never come near.
 MOST_CHANGES = 40
+# In a search from what some of the rows say, a score test has to promise a cause this part of what its
+# coefficients cost: of errors that are not Gaussian it does not see all.
+SEEN_BY_TESTS = 0.5
 # What a change has to save, in nats: less is rounding.
 SAVES = 1e-6
 
@@ -43,6 +49,7 @@ class Found:
         none could be.
     n_fits : mechanisms that were worked out.
     ended : whether the search came to rest before its limit.
+    rises : by (effect, cause) that is none: the log-likelihood that it would add, and its coefficients.
     saved : by how much cheaper it is than the cheapest graph of lines that was found, in nats.
     """
 
@@ -52,6 +59,7 @@ class Found:
     margins: F64
     n_fits: int
     ended: bool
+    rises: Mapping[tuple[int, int], tuple[float, int]]
     saved: float = 0.0
 
     @property
@@ -71,6 +79,9 @@ class GraphSearch:
     columns : of each variable.
     allowed : (v, v), ``[i, j]``: whether j may be a cause of i.
     before : (v, v), ``[i, j]``: whether j is known to come before i; no path leads against it.
+    on_change : told after each change.
+    start : what a search of some of the rows found, from which this one of all goes on.
+    n_start : how many rows these were.
     """
 
     fitter: Fitter
@@ -78,15 +89,21 @@ class GraphSearch:
     allowed: np.ndarray
     before: np.ndarray | None = None
     on_change: OnChange | None = None
+    start: Found | None = None
+    n_start: float = 0.0
     _known: dict[tuple[int, Causes], tuple[Fitted, ...]] = field(default_factory=dict)
     _cost: dict[tuple[int, Causes], float] = field(default_factory=dict)
+    _worth: dict[tuple[int, int], float] = field(default_factory=dict)
+    _near: dict[int, tuple[Fitted, ...]] = field(default_factory=dict)
 
     def run(self) -> Found:
         """The cheapest graph that adding, taking away and turning round of single arrows leads to."""
         v = len(self.columns)
         causes: list[Causes] = [frozenset()] * v
+        if self.start is not None:
+            causes = self._begun(self.start)
         promising = self._promising(causes, range(v))
-        ended, refining = not v, False
+        ended, refining = not v, self.start is not None
         for _ in range(MOST_CHANGES * v):
             saved, change = self._best_addition(causes, promising)
             if refining or change is None:
@@ -104,22 +121,52 @@ class GraphSearch:
         for variable, some in enumerate(causes):
             fitted += self._known[variable, some]
         total = float(sum(self._cost[variable, some] for variable, some in enumerate(causes)))
-        return Found(tuple(causes), tuple(fitted), total, self._margins(causes), len(self._known), ended)
+        rises = self._rises(causes)
+        return Found(
+            tuple(causes), tuple(fitted), total, self._margins(causes), len(self._known), ended, rises
+        )
 
-    def _costs(self, asked: Sequence[tuple[int, Causes]]) -> list[float]:
+    def _begun(self, start: Found) -> list[Causes]:
+        """The graph of some of the rows, and what other causes may be worth to all of them."""
+        fitted = iter(start.fitted)
+        for variable, columns in enumerate(self.columns):
+            self._near[variable] = tuple(next(fitted) for _ in columns)
+        n = self.fitter.n_rows
+        for pair, (rise, coefficients) in start.rises.items():
+            self._worth[pair] = rise * n / self.n_start - 0.5 * coefficients * math.log(n)
+        return list(start.causes)
+
+    def _rises(self, causes: list[Causes]) -> dict[tuple[int, int], tuple[float, int]]:
+        found = {}
+        for (effect, some), fitted in self._known.items():
+            more = some - causes[effect]
+            if len(more) == 1 and len(some) == len(causes[effect]) + 1:
+                without = self._known[effect, causes[effect]]
+                coefficients = sum(one.n_coefficients for one in fitted)
+                coefficients -= sum(one.n_coefficients for one in without)
+                saved = self._cost[effect, causes[effect]] - self._cost[effect, some]
+                rise = saved + 0.5 * coefficients * math.log(self.fitter.n_rows)
+                found[effect, next(iter(more))] = (rise, coefficients)
+        return found
+
+    def _costs(self, asked: Sequence[tuple[int, Causes]], to_beat: Sequence[Causes] | None = None) -> None:
+        """Work out mechanisms; none to its end that costs more than by ``to_beat``, where that is given."""
         new = [one for one in dict.fromkeys(asked) if one not in self._known]
-        if new:
-            columns = [
-                (column, [self.columns[cause] for cause in sorted(causes)])
-                for variable, causes in new
-                for column in self.columns[variable]
-            ]
-            fitted = iter(self.fitter.fit(columns))
-            for variable, causes in new:
-                some = tuple(next(fitted) for _ in self.columns[variable])
-                self._known[variable, causes] = some
-                self._cost[variable, causes] = sum(one.cost for one in some)
-        return [self._cost[one] for one in asked]
+        if not new:
+            return
+        columns = []
+        for variable, causes in new:
+            some = [self.columns[cause] for cause in sorted(causes)]
+            now = None if to_beat is None else self._known[variable, to_beat[variable]]
+            for place, column in enumerate(self.columns[variable]):
+                near = self._near.get(variable)
+                near_one = None if near is None else near[place]
+                columns.append(Asked(column, some, near_one, np.inf if now is None else now[place].cost))
+        fitted = iter(self.fitter.fit(columns))
+        for variable, causes in new:
+            of_columns = tuple(next(fitted) for _ in self.columns[variable])
+            self._known[variable, causes] = of_columns
+            self._cost[variable, causes] = sum(one.cost for one in of_columns)
 
     def _best_addition(
         self, causes: list[Causes], promising: dict[int, Index]
@@ -129,12 +176,15 @@ class GraphSearch:
             (effect, causes[effect] | {cause})
             for effect, some in promising.items()
             for cause in some.tolist()
-            if cause not in causes[effect] and len(causes[effect]) < MOST_CAUSES and not after[effect, cause]
+            if cause not in causes[effect]
+            and len(causes[effect]) < MOST_CAUSES
+            and not after[effect, cause]
+            and self._worth.get((effect, cause), np.inf) > 0.0
         ]
-        costs = self._costs(options)
+        self._costs(options, causes)
         best, change = SAVES, None
-        for (effect, some), cost in zip(options, costs, strict=True):
-            saved = self._cost[effect, causes[effect]] - cost
+        for effect, some in options:
+            saved = self._cost[effect, causes[effect]] - self._cost[effect, some]
             if saved > best:
                 best, change = saved, {effect: some}
         return best, change
@@ -192,10 +242,14 @@ class GraphSearch:
         self._costs([(variable, causes[variable]) for variable in asked])
         of_columns = [column for variable in asked for column in self.columns[variable]]
         for variable in asked:
-            keep_errors(self.fitter, self.columns[variable], self._known[variable, causes[variable]])
+            self._near[variable] = self._known[variable, causes[variable]]
+            keep_errors(self.fitter, self.columns[variable], self._near[variable])
         shared = self.fitter.rows.dependence(np.array(of_columns, dtype=np.intp))
         shared = shared.reshape(len(of_columns), 2, self.fitter.splines.width.size, TERMS_A_CAUSE)
-        tests = _tests(shared, self.fitter.splines.width, self.fitter.nonlinear)
+        price = 1.0
+        if self.start is not None:
+            price = max(price, SEEN_BY_TESTS * math.log(self.fitter.n_rows))
+        tests = _tests(shared, self.fitter.splines.width, self.fitter.nonlinear, price)
         found, at = {}, 0
         for variable in asked:
             mine = tests[at : at + len(self.columns[variable])].max(axis=0)
@@ -214,17 +268,18 @@ def keep_errors(fitter: Fitter, columns: Sequence[int], fitted: Sequence[Fitted]
         fitter.rows.keep_errors(designs, one.beta[None], gamma, thresholds)
 
 
-def _tests(shared: F64, width: Index, nonlinear: bool) -> F64:
-    """(m, q): by how much the errors of m columns have more in common with the splines of q than by chance.
+def _tests(shared: F64, width: Index, nonlinear: bool, price: float) -> F64:
+    """(m, q): by how much the errors of m columns have more in common with the splines of q than they cost.
 
     ``shared`` (m, 2, q, TERMS_A_CAUSE) are chi-square of one degree of freedom each, by chance: with the
     errors, and with their sizes. The best counts of a line, a curve, and a curve with heteroscedastic errors.
+    ``price`` is of a coefficient: what chance adds is 1.
     """
-    line = shared[:, 0, :, 0] - 1.0
+    line = shared[:, 0, :, 0] - price
     if not nonlinear:
         return line
-    curve = shared[:, 0].sum(axis=2) - width
-    spread = curve + shared[:, 1].sum(axis=2) - width
+    curve = shared[:, 0].sum(axis=2) - price * width
+    spread = curve + shared[:, 1].sum(axis=2) - price * width
     return np.maximum(line, np.maximum(curve, spread))
 
 

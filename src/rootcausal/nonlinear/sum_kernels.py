@@ -74,16 +74,30 @@ def add_projections(terms: F64, size: int, values: F64, m: int, out: F64) -> Non
 
 @compiled(fastmath=FASTMATH, nogil=True)
 def add_products(terms: F64, size: int, weights: F64, m: int, scaled: F64, out: F64) -> None:
-    """Lower triangle of Σ w z zᵀ over a block; ``scaled`` is room for one term."""
-    for a in range(size + 1):
-        of_a = terms[a]
+    """Lower triangle of Σ w z zᵀ over a block; ``scaled`` is room for two terms.
+
+    Two terms by two at a time: each is read half as often.
+    """
+    for a in range(0, size + 1, 2):
+        one, other = terms[a], terms[min(a + 1, size)]
+        scaled_one, scaled_other = scaled[0], scaled[1]
         for row in range(m):
-            scaled[row] = of_a[row] * weights[row]
-        for b in range(a + 1):
-            of_b, total = terms[b], 0.0
+            scaled_one[row] = one[row] * weights[row]
+            scaled_other[row] = other[row] * weights[row]
+        for b in range(0, a + 1, 2):
+            left, right = terms[b], terms[min(b + 1, size)]
+            one_left = one_right = other_left = other_right = 0.0
             for row in range(m):
-                total += scaled[row] * of_b[row]
-            out[a, b] += total
+                one_left += scaled_one[row] * left[row]
+                one_right += scaled_one[row] * right[row]
+                other_left += scaled_other[row] * left[row]
+                other_right += scaled_other[row] * right[row]
+            out[a, b] += one_left
+            if b < a:
+                out[a, b + 1] += one_right
+            if a < size:
+                out[a + 1, b] += other_left
+                out[a + 1, b + 1] += other_right
 
 
 @compiled(fastmath=FASTMATH, nogil=True)
@@ -106,7 +120,7 @@ def gram_units(
     """Designs begin..end−1 of NonlinearRows.grams."""
     n, last = weights.size, out.shape[1] - 1
     terms = np.empty((first.shape[1] + 2, ROWS_PER_BLOCK))
-    w, eta, room = np.empty(ROWS_PER_BLOCK), np.empty(ROWS_PER_BLOCK), np.empty(ROWS_PER_BLOCK)
+    w, eta, room = np.empty(ROWS_PER_BLOCK), np.empty(ROWS_PER_BLOCK), np.empty((2, ROWS_PER_BLOCK))
     for design in range(begin, end):
         k, x = size[design], effects[effect[design]]
         found = np.zeros((k + 2, k + 2))
@@ -315,10 +329,13 @@ def level_units(
     """Designs begin..end−1 of NonlinearRows.level_sums."""
     n, t = weights.size, thresholds.shape[1]
     terms = np.empty((first.shape[1] + 1, ROWS_PER_BLOCK))
-    eta, upper, lower, likely, slope, curve, room = np.empty((7, ROWS_PER_BLOCK))
+    eta, upper, lower, likely, slope, curve = np.empty((6, ROWS_PER_BLOCK))
+    room, near = np.empty((2, ROWS_PER_BLOCK)), np.empty((t, ROWS_PER_BLOCK))
     for design in range(begin, end):
         k, code = size[design], codes[effect[design]]
-        found = np.zeros((k + 1, k + 1))
+        found, cuts = np.zeros((k + 1, k + 1)), t
+        while thresholds[design, cuts - 1] == np.inf:
+            cuts -= 1
         for start in range(0, n, ROWS_PER_BLOCK):
             stop = min(start + ROWS_PER_BLOCK, n)
             m = stop - start
@@ -327,7 +344,7 @@ def level_units(
             levels, weight = code[start:stop], weights[start:stop]
             for row in range(m):
                 c = levels[row]
-                upper[row] = thresholds[design, c] - eta[row] if c < t else FURTHEST
+                upper[row] = thresholds[design, c] - eta[row] if c < cuts else FURTHEST
                 lower[row] = thresholds[design, c - 1] - eta[row] if c > 0 else -FURTHEST
             logistic(upper, m)
             logistic(lower, m)
@@ -340,35 +357,57 @@ def level_units(
             for row in range(m):
                 c, w = levels[row], weight[row]
                 up, low = upper[row] / likely[row], lower[row] / likely[row]
-                if c < t:
+                if c < cuts:
                     threshold_gradient[design, c] += w * up
                 if c > 0:
                     threshold_gradient[design, c - 1] -= w * low
-                    if c < t:
+                    if c < cuts:
                         threshold_hessian[design, c - 1, c] -= w * up * low
-                upper[row], lower[row] = w * upper[row], w * lower[row]
             add_projections(terms, k, slope, m, gradient[design])
             add_products(terms, k, curve, m, room, found)
-            add_by_level(terms, k, levels, upper, lower, m, cross[design])
+            if cuts > 1:
+                add_cross(terms, k, levels, weight, upper, lower, m, cuts, near, cross[design])
         for a in range(k + 1):
             for b in range(a + 1):
                 hessian[design, a, b] = found[a, b]
                 hessian[design, b, a] = found[a, b]
+        if cuts == 1:
+            for a in range(k + 1):
+                cross[design, a, 0] = -hessian[design, a, 0]
         fill_diagonal(cross[design, 0], threshold_hessian[design])
 
 
 @compiled(fastmath=FASTMATH, nogil=True)
-def add_by_level(terms: F64, size: int, levels: Index, upper: F64, lower: F64, m: int, out: F64) -> None:
+def add_cross(
+    terms: F64,
+    size: int,
+    levels: Index,
+    weight: F64,
+    upper: F64,
+    lower: F64,
+    m: int,
+    cuts: int,
+    near: F64,
+    out: F64,
+) -> None:
     """−Σ of terms over the rows on either side of each threshold, times the density there."""
-    t = out.shape[1]
-    for place in range(size + 1):
-        term, to = terms[place], out[place]
+    for cut in range(cuts):
+        to = near[cut]
         for row in range(m):
-            c = levels[row]
-            if c < t:
-                to[c] -= term[row] * upper[row]
-            if c > 0:
-                to[c - 1] -= term[row] * lower[row]
+            to[row] = 0.0
+    for row in range(m):
+        c = levels[row]
+        if c < cuts:
+            near[c, row] = weight[row] * upper[row]
+        if c > 0:
+            near[c - 1, row] = weight[row] * lower[row]
+    for cut in range(cuts):
+        density = near[cut]
+        for place in range(size + 1):
+            term, total = terms[place], 0.0
+            for row in range(m):
+                total += density[row] * term[row]
+            out[place, cut] -= total
 
 
 @compiled(nogil=True)
