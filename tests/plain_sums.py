@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from rootcausal.method.model_parts import Sampled
 from rootcausal.method.table import F64, Index
-from rootcausal.nonlinear.memory_rows import LEAST_LIKELY, MemoryRows, _spread
+from rootcausal.nonlinear.memory_rows import LEAST_LIKELY, MemoryRows, spread_of
 from rootcausal.nonlinear.rows import LARGEST_RATIO, Designs, LevelledSums
 from rootcausal.nonlinear.shapley import REPLICATES, Permutations
 from rootcausal.nonlinear.spacing import BINS, SPACING, STRETCH, bin_edges
@@ -29,7 +29,7 @@ class PlainRows(MemoryRows):
             z = self.terms(designs, number)
             weights = self.weights
             if gamma is not None:
-                weights = weights / _spread(z, gamma[number]) ** 2
+                weights = weights / spread_of(z, gamma[number]) ** 2
             both = np.vstack([z, self.effects[effect]])
             at = np.append(np.arange(len(z)), designs.width)
             out[number][np.ix_(at, at)] = (both * weights) @ both.T
@@ -39,7 +39,7 @@ class PlainRows(MemoryRows):
         out = np.zeros((len(designs), designs.width))
         for number in range(len(designs)):
             z = self.terms(designs, number)
-            ratio = np.abs(self._left(designs, number, z, beta)) / _spread(z, gamma[number])
+            ratio = np.abs(self._left(designs, number, z, beta)) / spread_of(z, gamma[number])
             out[number, : len(z)] = z @ (self.weights * (np.minimum(ratio, LARGEST_RATIO) - 1.0))
         return out
 
@@ -47,7 +47,7 @@ class PlainRows(MemoryRows):
         counts, sums = np.zeros((len(designs), BINS)), np.zeros((len(designs), 3))
         for number in range(len(designs)):
             z = self.terms(designs, number)
-            spread = np.ones(self.weights.size) if gamma is None else _spread(z, gamma[number])
+            spread = np.ones(self.weights.size) if gamma is None else spread_of(z, gamma[number])
             error = self._left(designs, number, z, beta) / spread
             counts[number] = np.bincount(bin_of(error / unit[number]), self.weights, BINS)
             sums[number] = [self.weights @ part for part in (np.log(spread), error, error * error)]

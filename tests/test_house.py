@@ -25,9 +25,10 @@ MAY_IMPORT = {
     "name_hints": {"wording"},
     "outcomes": {"errors", "method", "wording"},
     "nonlinear": {"backends", "errors", "method"},
+    "departure": {"backends", "method", "nonlinear"},
     "screening": {"backends", "method"},
     "data": {"errors", "method", "outcomes"},
-    "files": {"errors", "method", "nonlinear", "outcomes", "version", "wording"},
+    "files": {"departure", "errors", "method", "nonlinear", "outcomes", "version", "wording"},
     "diagnostics": {"backends", "method", "name_hints", "outcomes", "screening", "wording"},
     "inputs": {"backends", "errors", "files", "method", "name_hints", "outcomes", "screening", "wording"},
     "resampling": {
@@ -44,6 +45,7 @@ MAY_IMPORT = {
     "profiling": {"errors", "files", "inputs", "method", "name_hints", "outcomes", "screening", "wording"},
     "likelihood": {"backends", "errors", "method", "outcomes", "resampling", "wording"},
     "explaining": {
+        "departure",
         "errors",
         "inputs",
         "likelihood",
@@ -70,6 +72,7 @@ MAY_IMPORT = {
     },
     "estimators": {
         "backends",
+        "departure",
         "diagnostics",
         "errors",
         "explaining",
@@ -82,6 +85,7 @@ MAY_IMPORT = {
         "progress",
         "report",
         "resampling",
+        "version",
         "wording",
     },
     "__init__": {"errors", "estimators", "explaining", "inputs", "version"},

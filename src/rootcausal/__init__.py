@@ -10,13 +10,16 @@ if TYPE_CHECKING:
     from .estimators.classifier import RCI
     from .estimators.lingam import DirectLiNGAM
     from .estimators.loading import load
+    from .estimators.outliers import RootCauseOutliers
     from .estimators.regressor import RCIRegressor
     from .estimators.survival import RCISurvival
+    from .explaining.departures import Departures
     from .explaining.explanation import Explanation
     from .inputs.knowledge import Knowledge
 
 __all__ = [
     "RCI",
+    "Departures",
     "DirectLiNGAM",
     "Explanation",
     "InputError",
@@ -24,6 +27,7 @@ __all__ = [
     "MissingExtraError",
     "RCIRegressor",
     "RCISurvival",
+    "RootCauseOutliers",
     "UnlikeCohortWarning",
     "__version__",
     "load",
@@ -34,7 +38,9 @@ _HOMES = {
     "RCI": "estimators.classifier",
     "RCIRegressor": "estimators.regressor",
     "RCISurvival": "estimators.survival",
+    "Departures": "explaining.departures",
     "Explanation": "explaining.explanation",
+    "RootCauseOutliers": "estimators.outliers",
     "DirectLiNGAM": "estimators.lingam",
     "Knowledge": "inputs.knowledge",
     "load": "estimators.loading",

@@ -176,11 +176,11 @@ def _answered(patients: "Patients", roles: "Roles") -> set[str]:
 
 def load_model(path: Path, horizon: float | None = None) -> "Fitted":
     """Load a model that knows the names of its columns and, where one is asked for, a ``horizon``."""
-    from ..estimators.loading import load
+    from ..estimators.loading import load_of_outcome
 
     refuse_streams(path)
     try:
-        model = load(path)
+        model = load_of_outcome(path)
     except OSError as error:
         raise InputError(f"cannot read the model {shown(path)}: {error.strerror or error}.") from None
     if not hasattr(model, "feature_names_in_"):

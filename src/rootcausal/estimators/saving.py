@@ -11,18 +11,20 @@ import numpy as np
 from ..backends.blas import one_blas_thread
 from ..diagnostics.findings import Found
 from ..errors import InputError
-from ..files import model_file
-from ..files.model_file import SavedModel, SavedResamples
+from ..files import model_file, reference_file
+from ..files.model_file import Levels, SavedModel, SavedResamples
+from ..files.reference_file import SavedReference
 from ..inputs.encoding import Encoding
 from ..inputs.from_frame import names_of
 from ..inputs.infer_types import put_on_log_scale
-from ..inputs.kinds import Variable
+from ..inputs.kinds import ColumnHints, Variable
 from ..inputs.knowledge import Knowledge
 from ..inputs.label_groups import may_be_called
 from ..inputs.naming import namings_of
 from ..inputs.rules import IN_PYTHON, Findings
 from ..likelihood.effects import Effects
 from ..likelihood.recalibration import Calibration
+from ..method.layout import Layout
 from ..method.ordering.precedence import Precedence
 from ..outcomes import OUTCOMES
 from ..outcomes.ordinal import StageAttribution
@@ -30,8 +32,10 @@ from ..resampling.bootstrap import Bootstrap
 
 if TYPE_CHECKING:
     from .base import Estimator
+    from .outliers import RootCauseOutliers
 
     Fitted = TypeVar("Fitted", bound=Estimator)
+    Reference = TypeVar("Reference", bound=RootCauseOutliers)
 
 
 def save(model: Estimator, path: str | PathLike[str]) -> None:
@@ -48,10 +52,7 @@ def save(model: Estimator, path: str | PathLike[str]) -> None:
         classes=getattr(model, "classes_", np.empty(0)),
         n_variables=model.n_features_in_,
         feature_names=getattr(model, "feature_names_in_", None),
-        with_levels={
-            place: (model._encoding.variables[place].kind, model._encoding.variables[place].levels)
-            for place in model._encoding.with_levels
-        },
+        with_levels=with_levels_of(model._encoding),
         completion=model._completion,
         provenance=model.provenance_,
         sets=model.merged_sets_,
@@ -81,6 +82,77 @@ def _known(knowledge: Any, names: Sequence[str]) -> Precedence | None:
         raise ValueError(str(error)) from None  # an InputError of reading names the file
 
 
+def _encoding(
+    names: Sequence[str], saved: SavedModel | SavedReference, layout: Layout, hints: ColumnHints
+) -> Encoding:
+    """What the columns stand for; ValueError where that cannot be."""
+    variables = [Variable(name, "number") for name in names]
+    for place, (kind, levels) in saved.with_levels.items():
+        variables[place] = Variable(variables[place].name, kind, levels)
+    findings = Findings()
+    decimal_comma = saved.provenance.get("reading", {}).get("decimal_comma", False)
+    encoding = Encoding(tuple(variables), layout.precedence, decimal_comma)
+    encoding = put_on_log_scale(encoding, hints.logs, IN_PYTHON, findings)
+    if findings:
+        raise ValueError("a variable that it takes the logarithm of is none")
+    labels = saved.provenance.get("labels", {})
+    if not isinstance(labels, dict):  # never a path that a file would have us read
+        raise ValueError("its labels are none")
+    try:
+        encoding = encoding.called(namings_of(labels))
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    if saved.provenance["kinds"] != encoding.described():
+        raise ValueError("its variables are not those that it remembers")
+    return encoding
+
+
+def save_reference(model: RootCauseOutliers, path: str | PathLike[str]) -> None:
+    """Write a fitted model of a reference group whole or not at all."""
+    saved = SavedReference(
+        reference=model._reference,
+        completion=model._completion,
+        classes=getattr(model, "classes_", np.empty(0)),
+        n_variables=model.n_features_in_,
+        feature_names=getattr(model, "feature_names_in_", None),
+        with_levels=with_levels_of(model._encoding),
+        provenance=model.provenance_,
+    )
+    reference_file.write(path, saved)
+
+
+def load_reference(estimator: type[Reference], path: str | PathLike[str]) -> Reference:
+    """Read a model of a reference group; a damaged, foreign or newer file is refused."""
+
+    def restored(saved: SavedReference) -> Reference:
+        model = estimator(**saved.provenance["parameters"])
+        try:
+            hints = model._check_parameters()
+            if model.knowledge is not None:
+                model.knowledge = Knowledge.of(model.knowledge)
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        model.n_features_in_ = saved.n_variables
+        if saved.feature_names is not None:
+            model.feature_names_in_ = saved.feature_names
+        model._encoding = _encoding(names_of(model), saved, saved.reference.layout, hints)
+        if saved.classes.size:
+            model.classes_ = saved.classes
+        model.provenance_ = saved.provenance
+        model._set_model(saved.reference, saved.completion)
+        return model
+
+    return reference_file.read(path, restored, _known)
+
+
+def with_levels_of(encoding: Encoding) -> dict[int, Levels]:
+    """Kind and levels of the variables that are no numbers, by their places."""
+    return {
+        place: (encoding.variables[place].kind, encoding.variables[place].levels)
+        for place in encoding.with_levels
+    }
+
+
 def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitted:
     """The estimator that was saved; ValueError where its parameters or its variables are none."""
     outcome = saved.model.attribution.outcome
@@ -104,26 +176,8 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     model.n_features_in_ = saved.n_variables
     if saved.feature_names is not None:
         model.feature_names_in_ = saved.feature_names
-    variables = [Variable(name, "number") for name in names_of(model)]
-    for place, (kind, levels) in saved.with_levels.items():
-        variables[place] = Variable(variables[place].name, kind, levels)
     assert saved.model.layout is not None, "files say what the columns stand for"
-    findings = Findings()
-    decimal_comma = saved.provenance.get("reading", {}).get("decimal_comma", False)
-    encoding = Encoding(tuple(variables), saved.model.layout.precedence, decimal_comma)
-    model._encoding = put_on_log_scale(encoding, hints.logs, IN_PYTHON, findings)
-    if findings:
-        raise ValueError("a variable that it takes the logarithm of is none")
-    labels = saved.provenance.get("labels", {})
-    if not isinstance(labels, dict):  # never a path that a file would have us read
-        raise ValueError("its labels are none")
-    try:
-        model._encoding = model._encoding.called(namings_of(labels))
-    except InputError as error:
-        raise ValueError(str(error)) from None
-    described = model._encoding.described()
-    if saved.provenance["kinds"] != described:
-        raise ValueError("its variables are not those that it remembers")
+    model._encoding = _encoding(names_of(model), saved, saved.model.layout, hints)
     if saved.classes.size:
         model.classes_ = saved.classes
     model.provenance_ = saved.provenance
@@ -139,7 +193,7 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     model._set_model(saved.model, saved.margins, saved.ancestor_probability, saved.completion)
     model._shared = saved.shared
     model._keep_quantiles(saved.quantiles)
-    names = [[variables[place].name for place in some] for some in saved.sets]
+    names = [[model._encoding.names[place] for place in some] for some in saved.sets]
     if names != saved.provenance.get("merged", {"sets": []})["sets"] or (names and model.confounding is None):
         raise ValueError("its sets are not those that it remembers")
     model.merged_sets_, model._set_quantiles = saved.sets, saved.set_quantiles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,13 @@ NAME_LETTERS = 24
 NOT_SCORED = "not scored: nothing was measured that the model goes by"
 
 
+class OfPatients(Protocol):
+    """What has an id for each patient."""
+
+    @property
+    def ids(self) -> tuple[Any, ...]: ...
+
+
 @dataclass(frozen=True)
 class Shown:
     """The first patients of an explanation, a row each, and what is said above and below them."""
@@ -31,6 +38,7 @@ class Shown:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     below: str
+    title: str = "Explanation"
 
     @classmethod
     def of(cls, explanation: Explanation) -> Shown:
@@ -61,7 +69,7 @@ class Shown:
         lines = [self.header, *self.rows]
         widths = [max(len(line[column]) for line in lines) for column in range(2)]
         cells = [f"{one:<{widths[0]}}  {risk:>{widths[1]}}  {causes}".rstrip() for one, risk, causes in lines]
-        return "\n".join([f"Explanation of {self.heading}", "", *cells, "", self.below])
+        return "\n".join([f"{self.title} of {self.heading}", "", *cells, "", self.below])
 
     def html(self) -> str:
         """A table whose cells are text, whatever columns and patients are called."""
@@ -71,13 +79,13 @@ class Shown:
 
         body = "".join(cells("td", row) for row in self.rows)
         return (
-            f"<div><p><b>Explanation</b> of {escape(self.heading)}</p><table>"
+            f"<div><p><b>{escape(self.title)}</b> of {escape(self.heading)}</p><table>"
             f"<thead>{cells('th', self.header)}</thead><tbody>{body}</tbody></table>"
             f"<p>{escape(self.below)}</p></div>"
         )
 
 
-def rows_of(explanation: Explanation, key: Any) -> Index:
+def rows_of(explanation: OfPatients, key: Any) -> Index:
     """The places of the patients that somebody asks for: a place, several, a mask, a slice, or an id."""
     n = len(explanation.ids)
     if isinstance(key, slice):
@@ -102,7 +110,7 @@ def rows_of(explanation: Explanation, key: Any) -> Index:
     )
 
 
-def rows_of_ids(explanation: Explanation, ids: Sequence[Any]) -> Index:
+def rows_of_ids(explanation: OfPatients, ids: Sequence[Any]) -> Index:
     """Where patients with these ids are; all rows of an id that comes several times."""
     places: dict[Any, list[int]] = {}
     for row, one in enumerate(explanation.ids):

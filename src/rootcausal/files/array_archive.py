@@ -133,6 +133,19 @@ def read_archive(
         ) from error
 
 
+def format_of(path: str | PathLike[str]) -> str | None:
+    """Which format a file says that it has; None where it is no file of ours that can be read."""
+    try:
+        with open(path, "rb") as handle, zipfile.ZipFile(handle) as archive:
+            members = archive.infolist()
+            _check_members(members, handle.seek(0, os.SEEK_END))
+            header = json.loads(_content(archive, members[0], hashlib.sha256()).decode("ascii"))
+            said = header.get("format")
+    except (*DAMAGE, AttributeError):
+        return None
+    return said if isinstance(said, str) else None
+
+
 def _read(
     handle: BinaryIO, kind: FileKind, path: str | PathLike[str]
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -113,7 +113,7 @@ def write(path: str | PathLike[str], saved: SavedModel) -> None:
         "n_variables": saved.n_variables,
         "with_levels": [[place, kind, list(levels)] for place, (kind, levels) in saved.with_levels.items()],
         "feature_names": None if names is None else list(names),
-        "classes": [_label(label) for label in saved.classes],
+        "classes": [checked_label(label) for label in saved.classes],
         "classes_type": saved.classes.dtype.newbyteorder("<").str,
         "provenance": saved.provenance,
         "merged_sets": [list(some) for some in saved.sets],
@@ -149,15 +149,15 @@ def write(path: str | PathLike[str], saved: SavedModel) -> None:
     write_archive(path, MODEL, header, arrays)
 
 
-def _label(label: Any) -> Any:
-    if isinstance(label, np.datetime64 | np.timedelta64) or not _is_label(plain(label)):
+def checked_label(label: Any) -> Any:
+    if isinstance(label, np.datetime64 | np.timedelta64) or not is_label(plain(label)):
         raise InputError(
             f"a model with the label {label!r} cannot be saved: use text, numbers or booleans as labels"
         )
     return plain(label)
 
 
-def _is_label(label: Any) -> bool:
+def is_label(label: Any) -> bool:
     return isinstance(label, str | int) or (isinstance(label, float) and math.isfinite(label))
 
 
@@ -187,13 +187,13 @@ def _restore(
     q, p = header["n_columns"], header["n_variables"]
     if type(q) is not int or type(p) is not int or not 0 < p <= min(q, MOST_VARIABLES):
         raise ValueError("its number of columns is none")
-    with_levels = _levels(header["with_levels"], p)
+    with_levels = checked_levels(header["with_levels"], p)
     described = [with_levels.get(place, ("number", ())) for place in range(p)]
     layout = Layout.of_variables([levels for _, levels in described], [k == "nominal" for k, _ in described])
     if layout.n_columns != q:
         raise ValueError("its variables and its columns differ in number")
     provenance = checked_provenance(header["provenance"], p, header["attribution"])
-    names = None if header["feature_names"] is None else _names(header["feature_names"], p)
+    names = None if header["feature_names"] is None else checked_names(header["feature_names"], p)
     called = [f"x{place}" for place in range(p)] if names is None else names.tolist()
     layout = layout.knowing(known(provenance["parameters"].get("knowledge"), called))
     model, *others = unpack(header, arrays, layout, FITTED)
@@ -213,7 +213,7 @@ def _restore(
         n_variables=p,
         feature_names=names,
         with_levels=with_levels,
-        completion=_completion(arrays, q),
+        completion=checked_completion(arrays, q),
         provenance=provenance,
         sets=sets,
         set_quantiles=arrays.get(SET_QUANTILES),
@@ -267,7 +267,7 @@ def _check_numbers(arrays: dict[str, np.ndarray]) -> None:
             raise ValueError("quantiles are not in order")
 
 
-def _levels(described: Any, p: int) -> dict[int, Levels]:
+def checked_levels(described: Any, p: int) -> dict[int, Levels]:
     """Kind and levels by variable; ValueError where they cannot be those of a cohort."""
     found: dict[int, Levels] = {}
     last = -1
@@ -289,7 +289,7 @@ def _levels(described: Any, p: int) -> dict[int, Levels]:
     return found
 
 
-def _completion(arrays: dict[str, np.ndarray], q: int) -> Completion | None:
+def checked_completion(arrays: dict[str, np.ndarray], q: int) -> Completion | None:
     if not any(name in arrays for name in COMPLETION):
         return None
     m = arrays[COMPLETION[1]].size
@@ -326,7 +326,7 @@ def _shared(arrays: dict[str, np.ndarray], q: int, outcome: str) -> SetEffects |
     return SetEffects(columns.astype(np.intp), mean, within, between)
 
 
-def _names(names: Any, p: int) -> np.ndarray:
+def checked_names(names: Any, p: int) -> np.ndarray:
     if type(names) is not list or not all(isinstance(name, str) for name in names):
         raise ValueError("names of columns are no texts")
     if len(names) != p or len(set(names)) != p:
@@ -340,7 +340,7 @@ def _classes(labels: Any, kind: Any, outcome: str) -> np.ndarray:
         if labels != []:
             raise ValueError("its number has classes")
         return np.empty(0)
-    if type(labels) is not list or not all(map(_is_label, labels)):
+    if type(labels) is not list or not all(map(is_label, labels)):
         raise ValueError("its classes are no labels")
     if len(labels) != expected if expected is not None else not 2 <= len(labels) <= MOST_LEVELS:
         raise ValueError("its classes are too few or too many")
@@ -399,7 +399,7 @@ def checked_provenance(provenance: Any, p: int, attribution: Any) -> dict[str, A
     patients = provenance.get("patients", 1)
     if type(patients) is not int or not 0 < patients <= provenance["rows"]:
         raise ValueError("its number of patients does not fit that of its rows")
-    _check_reading(provenance.get("reading", {}))
+    checked_reading(provenance.get("reading", {}))
     return provenance
 
 
@@ -411,7 +411,7 @@ def _check_outcome(provenance: dict[str, Any], attribution: Any) -> None:
     OUTCOMES[outcome].check_facts(provenance)
 
 
-def _check_reading(reading: Any) -> None:
+def checked_reading(reading: Any) -> None:
     """How new patients are to be read: words for missing, and the days from which dates are counted."""
     if not (isinstance(reading, dict) and isinstance(reading.get("origins", {}), dict)):
         raise ValueError("it does not say how its table was read")

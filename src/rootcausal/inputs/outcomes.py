@@ -55,7 +55,7 @@ class Known:
     Attributes
     ----------
     values : (n,) labels or numbers, or (n, c) such as times and events, as ``outcome`` takes them.
-    outcome : what they are like.
+    outcome : what they are like; None where labels only say who belongs together.
     classes : (2,) labels, the disease or the event second; empty for numbers.
     facts : what a model remembers of it.
     label_name : what the column of the labels of a diagnosis is called; empty where it has no name.
@@ -63,7 +63,7 @@ class Known:
     """
 
     values: np.ndarray
-    outcome: Outcome
+    outcome: Outcome | None
     classes: np.ndarray
     facts: Mapping[str, Any]
     label_name: str = ""
@@ -72,7 +72,7 @@ class Known:
     @property
     def rows(self) -> np.ndarray:
         """What tables keep of it."""
-        return self.outcome.rows(self.values)
+        return self.values if self.outcome is None else self.outcome.rows(self.values)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from .attribution.regression import WEAK_PENALTY, regress, separates
 from .attribution.sparse import EXPECTED_CAUSES_OF_D, attribute
 from .attribution.spike_slab import Prior
 from .layout import Layout
-from .missing.completion import Completion, shrunken
-from .missing.gaussian import JointGaussian
+from .missing.completion import Completion
 from .missing.imputation import MOST_COLUMNS, Imputation, impute, most_dependent, worth_filling
 from .missing.sums import IncompleteRaw
 from .model import CausalModel
@@ -364,4 +363,4 @@ def completion_of(
     if settings.variant.local and p > MOST_COLUMNS:
         chosen, _ = most_dependent(outcome.p_values(columns.moments), layout, np.inf, order)
     gram = columns.weights.total(raw.gram(chosen, columns.mean[chosen], columns.sd[chosen]))
-    return Completion.of(columns, chosen, JointGaussian(np.zeros(chosen.size), shrunken(gram, n)))
+    return Completion.of_gram(columns, chosen, gram, n)

@@ -83,6 +83,15 @@ class Splines:
                 found.width[column] = width + 1
         return found, rows
 
+    def rows_of(self, Z: F64) -> F64:
+        """(q · TERMS_A_CAUSE, m): the rows of other patients Z (q, m), standardized by the same numbers."""
+        rows = np.zeros((len(Z) * TERMS_A_CAUSE, Z.shape[1]))
+        for column, z in enumerate(Z):
+            piece = pieces_at(self.knots[column], z)
+            for term in range(int(self.width[column])):
+                rows[column * TERMS_A_CAUSE + term] = curve_at(self.curves[column, term], piece, z)
+        return rows
+
 
 def _quantiles(z: F64, weights: F64) -> F64:
     if (weights == weights[0]).all():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from scipy.stats import chi2
@@ -84,7 +85,7 @@ class NonlinearLearner:
     ) -> Found:
         chosen = _looked_at(columns, layout, outcome)
         table = standardized(raw, columns.weights, chosen, columns.mean[chosen], columns.sd[chosen])
-        cohort = _Cohort.of(HeldRows.of(table), columns, chosen, layout.take(chosen), outcome)
+        cohort = GraphCohort.of(HeldRows.of(table), columns, chosen, layout.take(chosen), outcome)
         exhausted = cohort.combinations()
         cohort = cohort.without(exhausted)
         left_out = [exhausted]
@@ -127,7 +128,7 @@ def _looked_at(columns: Described, layout: Layout, outcome: Outcome) -> Index:
 
 
 @dataclass(frozen=True, eq=False)
-class _Cohort:
+class GraphCohort:
     """Columns that are looked at, and what is known of them.
 
     Attributes
@@ -136,14 +137,15 @@ class _Cohort:
     columns : what they are like; ``columns.column`` are their places in the whole table.
     rows : what sums over them.
     layout : which variable each belongs to.
-    outcome, weights : what happened to the patients.
+    outcome : what happened to the patients; None where a graph alone is learned.
+    described : moments of all columns of the table.
     """
 
     held: HeldRows
     columns: Columns
     rows: MemoryRows
     layout: Layout
-    outcome: Outcome
+    outcome: Outcome | None
     described: Described
 
     @classmethod
@@ -153,8 +155,8 @@ class _Cohort:
         described: Described,
         chosen: Index,
         layout: Layout,
-        outcome: Outcome,
-    ) -> _Cohort:
+        outcome: Outcome | None = None,
+    ) -> Self:
         mean, sd = described.mean[chosen], described.sd[chosen]
         level_values = tuple((levels - m) / s for levels, m, s in zip(layout.levels, mean, sd, strict=True))
         linear = np.array([levels.size == 2 for levels in layout.levels], dtype=bool)
@@ -162,9 +164,10 @@ class _Cohort:
         effects, codes = np.empty_like(held.Z), np.empty(held.Z.shape, dtype=np.intp)
         for column, (z, values) in enumerate(zip(held.Z, level_values, strict=True)):
             effects[column] = z if values.size else spread_out(z)
-            codes[column] = _codes(z, values)
+            codes[column] = codes_of(z, values)
         holder = MemoryRows(rows, effects, held.weights, codes, level_values)
-        return cls(held, Columns(chosen, mean, sd, splines, level_values), holder, layout, outcome, described)
+        kept = Columns(chosen, mean, sd, splines, level_values)
+        return cls(held, kept, holder, layout, outcome, described)
 
     @property
     def n_columns(self) -> int:
@@ -208,7 +211,7 @@ class _Cohort:
         levels = np.array([values.size for values in self.columns.level_values], dtype=np.intp)
         return Fitter(self.rows, self.columns.splines, levels, self.n_rows, self.rows.entropies, nonlinear)
 
-    def without(self, columns: Index) -> _Cohort:
+    def without(self, columns: Index) -> Self:
         """The same without the variables of some columns, by their places in the whole table."""
         gone = np.isin(self.columns.column, columns)
         if not gone.any():
@@ -249,6 +252,7 @@ class _Cohort:
         return self.columns.column[np.isin(self.layout.variable, dropped)]
 
     def risk_search(self) -> RiskSearch:
+        assert self.outcome is not None, "a risk is of an outcome"
         return RiskSearch(
             self.fitter(True),
             self.variables,
@@ -261,12 +265,12 @@ class _Cohort:
 
     def search(self, on_round: OnRound | None) -> Graph:
         """The cheaper of two graphs: a nonlinear one, and one of lines."""
-        nonlinear, linear = (self._searched(curved, on_round) for curved in (True, False))
+        nonlinear, linear = self.graph(True, on_round), self.graph(False, on_round)
         if nonlinear.cost > linear.cost:
             return linear
         return replace(nonlinear, saved=linear.cost - nonlinear.cost)
 
-    def _searched(self, nonlinear: bool, on_round: OnRound | None) -> Graph:
+    def graph(self, nonlinear: bool, on_round: OnRound | None = None) -> Graph:
         """A graph; where rows are many, of some of them first, from which a search of all goes on."""
         on_change = None if on_round is None else lambda arrows: on_round(arrows, 0)
         known, v = self.layout.precedence, self.layout.n_variables
@@ -323,6 +327,7 @@ class _Cohort:
     def attribution(
         self, mechanism: NonlinearMechanism, order: Sequence[int], risk: Risk
     ) -> NonlinearAttribution:
+        assert self.outcome is not None, "an attribution is of an outcome"
         coef = risk.coefficients
         of_terms = self.outcome.attribution(coef.coef, coef.baseline, self.described.weights)
         told = Fitted(0.0, 0, risk.terms, np.append(0.0, of_terms.unit_effects))
@@ -348,7 +353,7 @@ class _Cohort:
         )
 
 
-def _codes(z: F64, values: F64) -> Index:
+def codes_of(z: F64, values: F64) -> Index:
     """(n,) the level of each value; zero where there are none."""
     if not values.size:
         return np.zeros(z.size, dtype=np.intp)

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import expit
 
 from ..method.linear import LEAST_SCALE, MOST_SCALE, check_moments, check_order
 from ..method.model_parts import HETEROSCEDASTIC, LINEAR, NONLINEAR, ArrowCurve
@@ -15,7 +16,7 @@ from ..method.moments import reach
 from ..method.schema import Array
 from ..method.table import F64, Index
 from .curves import KNOTS, PIECES, curve_at, pieces_at
-from .memory_rows import expected_level
+from .memory_rows import LEAST_LIKELY, expected_level
 from .rows import PRODUCT_WITHIN
 
 # Numbers of a learned mechanism stay within ± this; those of a file have to.
@@ -151,6 +152,40 @@ class NonlinearMechanism:
             found *= times
         return found
 
+    def conditionals(self, z: F64) -> tuple[F64, F64]:
+        """(n, k) each: what is expected of every place, given the values z (n, k) in standard units, and the
+        standard deviation of the cohort around it.
+        """
+        lines = self._lines
+        if lines is not None:
+            expected = z @ lines.T
+            expected += self.constant[:, 0] + self.error_mean
+            return expected, np.broadcast_to(self.error_sd, z.shape)
+        expected, spread, pieces = np.empty_like(z), np.empty_like(z), self._pieces(z)
+        for place in range(self.order.size):
+            expected[:, place], spread[:, place] = self._expected(z, pieces, place)
+        return expected + spread * self.error_mean, spread * self.error_sd
+
+    def middle_probabilities(self, z: F64, place: int) -> F64:
+        """(n,) of a place with levels how likely a lower level was, and half of how likely this one was."""
+        values, thresholds = self.levels_at(place)
+        predictor, _ = self._predictors(z, self._pieces(z), place)
+        below = expit(thresholds - np.clip(predictor, *self.log_spread[place])[:, None])
+        ends = np.column_stack([np.zeros(len(z)), below, np.ones(len(z))])
+        level = np.abs(z[:, place, None] - values).argmin(axis=1)
+        rows = np.arange(len(z))
+        middle = 0.5 * (ends[rows, level] + ends[rows, level + 1])
+        return np.clip(middle, LEAST_LIKELY, 1.0 - LEAST_LIKELY)
+
+    @cached_property
+    def _lines(self) -> F64 | None:
+        """(k, k), ``[i, j]``: by how much place i grows with j; None where something is not linear."""
+        if self.form.any() or self.n_levels.any():
+            return None
+        lines = np.zeros((self.order.size, self.order.size))
+        lines[self.effect, self.cause] = self.expected[:, 0, 1]
+        return lines
+
     def values(self, errors: F64) -> F64:
         return self.standard_values(errors) * self.sd + self.mean
 
@@ -221,6 +256,14 @@ class NonlinearMechanism:
 
     def _expected(self, z: F64, pieces: Index, place: int) -> tuple[F64, F64]:
         """What is expected of a place given the values before it, and the spread around that."""
+        f, log_g = self._predictors(z, pieces, place)
+        if self.n_levels[place]:
+            values, thresholds = self.levels_at(place)
+            return expected_level(np.clip(f, *self.log_spread[place]), thresholds, values)
+        return f, np.exp(np.clip(log_g, *self.log_spread[place]))
+
+    def _predictors(self, z: F64, pieces: Index, place: int) -> tuple[F64, F64]:
+        """What f and log g of a place are given the values before it."""
         f = np.full(len(z), self.constant[place, 0])
         log_g = np.full(len(z), self.constant[place, 1])
         for arrow in self.arrows_into[place]:
@@ -232,10 +275,7 @@ class NonlinearMechanism:
             both = np.clip(factors, -PRODUCT_WITHIN, PRODUCT_WITHIN).prod(axis=1)
             f += self.expected_product[product] * both
             log_g += self.spread_product[product] * both
-        if self.n_levels[place]:
-            values, thresholds = self.levels_at(place)
-            return expected_level(np.clip(f, *self.log_spread[place]), thresholds, values)
-        return f, np.exp(np.clip(log_g, *self.log_spread[place]))
+        return f, log_g
 
     def _propagate(self, z: F64, pieces: Index, place: int, errors: F64) -> None:
         """Work out the values of a place from those before it and its errors."""

@@ -110,7 +110,7 @@ class MemoryRows:
     def spread_limits(self, designs: Designs, gamma: F64) -> F64:
         found = np.empty((len(designs), 2))
         for number in range(len(designs)):
-            spread = np.log(_spread(self.terms(designs, number), gamma[number]))
+            spread = np.log(spread_of(self.terms(designs, number), gamma[number]))
             found[number] = spread.min(), spread.max()
         return found
 
@@ -126,7 +126,7 @@ class MemoryRows:
         for number, effect in enumerate(designs.effect):
             z = self.terms(designs, number)
             if thresholds is None:
-                spread = 1.0 if gamma is None else _spread(z, gamma[number])
+                spread = 1.0 if gamma is None else spread_of(z, gamma[number])
                 error = self._left(designs, number, z, beta) / spread
             else:
                 values = self.level_values[effect]
@@ -153,7 +153,8 @@ class MemoryRows:
         return self.effects[designs.effect[number]] - beta[number, : len(z)] @ z
 
 
-def _spread(z: F64, gamma: F64) -> F64:
+def spread_of(z: F64, gamma: F64) -> F64:
+    """(n,) the spread of rows by terms z (1 + t, n) and coefficients of its logarithm."""
     return np.exp(np.clip(gamma[: len(z)] @ z, -LARGEST_LOG_SPREAD, LARGEST_LOG_SPREAD))
 
 

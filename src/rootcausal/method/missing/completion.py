@@ -52,6 +52,11 @@ class Completion:
         # Sums of products need not be the same to the last bit across the diagonal; a file asks for that.
         return cls(mean, chosen, 0.5 * (covariance + covariance.T))
 
+    @classmethod
+    def of_gram(cls, columns: Columns, chosen: Index, gram: F64, n_rows: float) -> Completion:
+        """Of complete rows, by the sums of squares (m, m) of their standardized columns."""
+        return cls.of(columns, chosen, JointGaussian(np.zeros(chosen.size), shrunken(gram, n_rows)))
+
     @cached_property
     def _sd(self) -> F64:
         return np.sqrt(np.diagonal(self.covariance))

@@ -12,6 +12,7 @@ to tell about those that are. Which columns those are is for the search to say: 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -84,6 +85,14 @@ class Imputed:
     imputation: Imputation
 
 
+class Scored(Protocol):
+    """What is asked of an outcome here: what stands for it among the columns."""
+
+    def scores(self, columns: Columns) -> F64 | None:
+        """As :meth:`rootcausal.method.outcome.Outcome.scores`."""
+        ...
+
+
 def most_dependent(
     p_values: F64, layout: Layout, level: float, always: Index | None = None, most: int | None = None
 ) -> tuple[Index, float]:
@@ -127,7 +136,7 @@ def impute(
     layout: Layout,
     to_fill: tuple[Index, float],
     seed: int,
-    outcome: Outcome,
+    outcome: Scored,
 ) -> Imputed:
     """Fill in a cohort whose columns were described by what was measured of them.
 
@@ -159,7 +168,7 @@ def impute(
     return Imputed(pooled, described, filling.layout, chosen, completion, done)
 
 
-def _view(columns: Columns, chosen: Index, outcome: Outcome) -> View:
+def _view(columns: Columns, chosen: Index, outcome: Scored) -> View:
     """Standardized columns, and the outcome with mean zero and unit variance in the population."""
     scores = outcome.scores(columns)
     return View(chosen, columns.mean[chosen], columns.sd[chosen], scores, columns.weights)
