@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from ..method.table import F64, Index
 from ..nonlinear.curves import Splines
-from ..nonlinear.fitting import Fitted, Fitter
+from ..nonlinear.fitting import Asked, Fitted, Fitter
 from ..nonlinear.memory_rows import MemoryRows, spread_of
 from ..nonlinear.rows import Designs
 
@@ -94,12 +94,13 @@ class CaseFitter(Fitter):
 
     cases: CaseRows | None = None
 
-    def fit(self, asked: Sequence[tuple[int, Sequence[Sequence[int]]]]) -> list[Fitted]:
+    def fit(self, asked: Sequence[Asked]) -> list[Fitted]:
         """As without cases; what is fitted is the reference group."""
-        found = super().fit(asked)
         if self.cases is None:
-            return found
+            return super().fit(asked)
+        # What is to be beaten counts cases, too.
+        found = super().fit([replace(one, to_beat=np.inf) for one in asked])
         return [
-            replace(one, cost=one.cost - self.cases.log_likelihood(effect, one))
-            for (effect, _), one in zip(asked, found, strict=True)
+            replace(fitted, cost=fitted.cost - self.cases.log_likelihood(one.effect, fitted))
+            for one, fitted in zip(asked, found, strict=True)
         ]
