@@ -7,12 +7,13 @@ what errors add. A model of the errors would have to learn every curve of every 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..method.attribution.regression import Coefficients, regress_shrunken
+from ..method.attribution.regression import Coefficients, separates, shrunken
 from ..method.outcome import Loss, Outcome
 from ..method.table import F64, Index, Table
 from .fitting import Fitter
@@ -21,6 +22,8 @@ from .rows import PRODUCT_WITHIN, TERMS_A_CAUSE
 # Groups of terms that are added at most, and tried in vain in a row.
 MOST_GROUPS = 50
 MOST_TRIES = 5
+# Terms whose Wald statistic is so many times what they have to tell are not taken away on trial.
+SURE_TO_TELL = 3.0
 # So many rows of a score that is zero keep a matrix of nearly equal columns from being singular.
 RIDGE = 1e-6
 
@@ -97,22 +100,23 @@ class RiskSearch:
         kept = [self._lines(variable) for variable in always]
         groups: list[Group] = list(kept)
         loss = self._loss(groups)
-        fitted, loglik = self._fit(groups, loss)
+        fitted, loglik = self._fit(groups, loss, None)
         converged = fitted.converged
         for _ in range(MOST_GROUPS):
             better = self._add(groups, fitted, loglik, loss)
             if better is None:
                 break
-            groups = better
+            groups, fitted = better
             # With what the outcome has beside effects learned anew, such as a variance.
             loss = self._loss(groups)
-            fitted, loglik = self._fit(groups, loss)
+            fitted, loglik = self._fit(groups, loss, fitted)
         else:
             converged = False
-        while (fewer := self._drop(groups, kept, loglik, loss)) is not None:
-            groups = fewer
+        while (fewer := self._drop(groups, kept, fitted, loglik, loss)) is not None:
+            groups, fitted = fewer
             loss = self._loss(groups)
-            fitted, loglik = self._fit(groups, loss)
+            fitted, loglik = self._fit(groups, loss, fitted)
+        fitted = replace(fitted, separated=bool(groups) and separates(loss, fitted))
         return Risk(tuple(term for group in groups for term in group), fitted, converged and fitted.converged)
 
     def _lines(self, variable: int) -> Group:
@@ -150,7 +154,7 @@ class RiskSearch:
 
     def _add(
         self, groups: list[Group], fitted: Coefficients, loglik: float, loss: Loss
-    ) -> list[Group] | None:
+    ) -> tuple[list[Group], Coefficients] | None:
         """With the group that shortens the description most, if one does."""
         options = self._options(groups)
         if not options:
@@ -161,17 +165,22 @@ class RiskSearch:
             if gain[best] <= 0.0:
                 return None
             more = [*groups, options[best]]
-            _, of_more = self._fit(more, self._again(loss, more))
+            start = replace(fitted, coef=np.append(fitted.coef, np.zeros(len(options[best]))))
+            of_all, of_more = self._fit(more, self._again(loss, more), start)
             if of_more - loglik > self._price * len(options[best]):
-                return more
+                return more, of_all
         return None
 
     def _drop(
-        self, groups: list[Group], kept: Sequence[Group], loglik: float, loss: Loss
-    ) -> list[Group] | None:
+        self, groups: list[Group], kept: Sequence[Group], fitted: Coefficients, loglik: float, loss: Loss
+    ) -> tuple[list[Group], Coefficients] | None:
         """Without the group that lengthens the description most, if one does."""
         best, saved = None, 0.0
-        for group in groups:
+        told = self._wald(groups, fitted, loss)
+        of_group = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        for number, group in enumerate(groups):
+            if told[number] > SURE_TO_TELL * 2.0 * self._price * len(group):
+                continue
             # Curves and products stand on lines: these go last.
             on_it = {term[0] for other in groups for term in other if other is not group}
             on_it |= {term[1] for other in groups for term in other if other is not group and term[1] >= 0}
@@ -180,10 +189,11 @@ class RiskSearch:
             if group in kept or lines & needed:
                 continue
             fewer = [other for other in groups if other is not group]
-            _, of_fewer = self._fit(fewer, self._again(loss, fewer))
+            start = replace(fitted, coef=fitted.coef[of_group != number])
+            of_others, of_fewer = self._fit(fewer, self._again(loss, fewer), start)
             gain = self._price * len(group) - (loglik - of_fewer)
             if gain > saved:
-                best, saved = fewer, gain
+                best, saved = (fewer, of_others), gain
         return best
 
     def _loss(self, groups: Sequence[Group]) -> Loss:
@@ -196,8 +206,22 @@ class RiskSearch:
         return loss.again(self._make_table(self._rows(terms)), np.arange(len(terms)))
 
     @staticmethod
-    def _fit(groups: Sequence[Group], loss: Loss) -> tuple[Coefficients, float]:
-        fitted = regress_shrunken(loss, sum(map(len, groups)))
+    def _wald(groups: Sequence[Group], fitted: Coefficients, loss: Loss) -> F64:
+        """Wald's statistic of each group."""
+        hessian = loss.sums(np.append(fitted.coef, fitted.baseline)).hessian
+        covariance = np.linalg.inv(hessian + RIDGE * np.diagonal(hessian).mean() * np.eye(len(hessian)))
+        ends = np.cumsum([0, *map(len, groups)])
+        found = np.empty(len(groups))
+        for number, (first, last) in enumerate(itertools.pairwise(ends)):
+            coef = fitted.coef[first:last]
+            found[number] = coef @ np.linalg.solve(covariance[first:last, first:last], coef)
+        return found
+
+    @staticmethod
+    def _fit(groups: Sequence[Group], loss: Loss, start: Coefficients | None) -> tuple[Coefficients, float]:
+        """With a weak prior in any case: few rows then do not make effects run away."""
+        begin = None if start is None else np.append(start.coef, start.baseline)
+        fitted = shrunken(loss, sum(map(len, groups)), begin)
         return fitted, loss.sums(np.append(fitted.coef, fitted.baseline)).loglik
 
     def _score_tests(

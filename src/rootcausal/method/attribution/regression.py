@@ -8,7 +8,7 @@ then a weak Gaussian prior on the coefficients (a ridge penalty), of standard de
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.lapack import dposv
@@ -57,15 +57,13 @@ def regress(loss: Loss, k: int) -> Coefficients:
     return Coefficients(beta[:k], beta[k:], separated, converged)
 
 
-def regress_shrunken(loss: Loss, k: int) -> Coefficients:
-    """The same with the weak prior in any case: few rows then do not make effects run away."""
-    fitted = shrunken(loss, k)
-    return replace(fitted, separated=k > 0 and separates(loss, fitted))
+def shrunken(loss: Loss, k: int, start: F64 | None = None) -> Coefficients:
+    """The same with the weak prior in any case: few rows then do not make effects run away.
 
-
-def shrunken(loss: Loss, k: int) -> Coefficients:
-    """The same where nobody asks whether there would be a maximum without the prior."""
-    best = _maximize(loss, np.append(np.zeros(k), loss.start), k, penalty=WEAK_PENALTY)
+    ``start`` (k + b,) are coefficients and a baseline to begin with.
+    """
+    start = np.append(np.zeros(k), loss.start) if start is None else start
+    best = _maximize(loss, start, k, penalty=WEAK_PENALTY)
     assert best is not None, "a penalized likelihood always has a maximum"
     beta, converged = best
     return Coefficients(beta[:k], beta[k:], False, converged)
