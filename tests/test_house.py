@@ -123,6 +123,7 @@ MAY_IMPORT = {
         "estimators",
         "experiments",
         "explaining",
+        "federated",
         "files",
         "inputs",
         "likelihood",

@@ -25,7 +25,7 @@ from ..errors import InputError, MissingExtraError
 from ..files.memory import LEAST, memory_left
 from ..version import __version__
 from ..wording import shown
-from . import check, demo, explain, fit, look, report, reproduce, simulate
+from . import check, demo, explain, federate, fit, look, report, reproduce, simulate, site
 from .console import complain, warnings_as_lines
 from .help_text import PlainHelp, help_of, summary
 
@@ -218,6 +218,8 @@ app.command(cls=Command)(fit.fit)
 app.command(cls=Command)(explain.explain)
 app.command(cls=Command)(report.report)
 app.command(cls=Command)(check.check)
+app.command(cls=Command)(federate.federate)
+app.command(cls=Command)(site.site)
 app.command(cls=Command)(simulate.simulate)
 app.command(cls=Command)(demo.demo)
 app.command(cls=Command)(reproduce.reproduce)
@@ -257,6 +259,7 @@ def _rootcausal(
     rootcausal explain model.rci cohort.csv                root causes
     rootcausal report cohort.csv --target d --out d.html   a page to read
     rootcausal check cohort.csv --target d                 can they be trusted?
+    rootcausal federate --folder share --sites a,b,c       several hospitals
     rootcausal reproduce --quick                           the paper's evidence
 
     Tables are text (.csv, .tsv, .txt, .data, .arff, also .gz), Parquet, Excel,

@@ -127,6 +127,72 @@ Horizon = Annotated[
         show_default="median time of the events",
     ),
 ]
+Drop = Annotated[
+    list[str] | None,
+    of_table(metavar="COLUMN", help="Column to leave out; many times, or with commas between."),
+]
+Kinds = Annotated[
+    list[str] | None,
+    of_table(
+        metavar="COLUMN=KIND",
+        help="What a column is, where the kind inferred is wrong: number, binary, ordinal, nominal, or "
+        "its levels in order, as in 'stage=low<mid<high' or 'size=<=20 < 20-50 < >50'; can be given many "
+        "times.",
+    ),
+]
+Logs = Annotated[
+    list[str] | None,
+    of_table(
+        metavar="COLUMN",
+        help="Column to take the logarithm of, where relations are more linear so; values are shown in "
+        "their own unit. Many times, or with commas between.",
+    ),
+]
+HowMissing = Annotated[
+    Literal["impute", "refuse"],
+    of_table(metavar="impute|refuse", help="Missing values: impute them, or refuse the table."),
+]
+Target = Annotated[
+    str | None,
+    of_outcome(
+        callback=bare,
+        metavar="COLUMN",
+        help="Column with the diagnosis: two labels. With --outcome: with the stages, number or count.",
+    ),
+]
+Time = Annotated[
+    str | None,
+    of_outcome(
+        callback=bare,
+        metavar="COLUMN",
+        help="Column with the time of follow-up, in place of --target; beside --event.",
+    ),
+]
+Event = Annotated[
+    str | None,
+    of_outcome(
+        callback=bare,
+        metavar="COLUMN",
+        help="Column that says whether the event ended the follow-up; beside --time.",
+    ),
+]
+Level = Annotated[
+    float | None,
+    of_model(
+        callback=_between_0_and_1,
+        metavar="SHARE",
+        help="Level of the test that leaves variables out.",
+        show_default="none is, up to 50 columns",
+    ),
+]
+VariantName = Annotated[
+    Literal["original", "plus", "local", "local_plus"],
+    of_model(metavar="original|plus|local|local_plus", help="Which of the paper's four searches."),
+]
+AttributionName = Annotated[
+    Literal["sharp", "paper"],
+    of_model(metavar="sharp|paper", help="How effects of shocks are learned; paper: as published."),
+]
 MechanismName = Annotated[
     Literal["linear", "nonlinear", "auto"],
     of_model(
@@ -171,10 +237,7 @@ class TableOptions(ReadingOptions):
     """What the table of a cohort holds, and what of it is taken."""
 
     id_column: IdColumn = None
-    drop: Annotated[
-        list[str] | None,
-        of_table(metavar="COLUMN", help="Column to leave out; many times, or with commas between."),
-    ] = None
+    drop: Drop = None
     after: Annotated[
         list[str] | None,
         of_table(
@@ -200,27 +263,9 @@ class TableOptions(ReadingOptions):
             help="Leave out variables of which more than this share is missing, 0.6 for 60%.",
         ),
     ] = None
-    kind: Annotated[
-        list[str] | None,
-        of_table(
-            metavar="COLUMN=KIND",
-            help="What a column is, where the kind inferred is wrong: number, binary, ordinal, nominal, or "
-            "its levels in order, as in 'stage=low<mid<high' or 'size=<=20 < 20-50 < >50'; can be given many "
-            "times.",
-        ),
-    ] = None
-    log: Annotated[
-        list[str] | None,
-        of_table(
-            metavar="COLUMN",
-            help="Column to take the logarithm of, where relations are more linear so; values are shown in "
-            "their own unit. Many times, or with commas between.",
-        ),
-    ] = None
-    missing: Annotated[
-        Literal["impute", "refuse"],
-        of_table(metavar="impute|refuse", help="Missing values: impute them, or refuse the table."),
-    ] = "impute"
+    kind: Kinds = None
+    log: Logs = None
+    missing: HowMissing = "impute"
 
     def settings(self) -> dict[str, Any]:
         """Return what an estimator is told of the columns."""
@@ -254,14 +299,7 @@ class TableOptions(ReadingOptions):
 class NamedOutcome:
     """Where in the table it stands: a diagnosis, stages, a number, a count, or the time to an event."""
 
-    target: Annotated[
-        str | None,
-        of_outcome(
-            callback=bare,
-            metavar="COLUMN",
-            help="Column with the diagnosis: two labels. With --outcome: with the stages, number or count.",
-        ),
-    ] = None
+    target: Target = None
     outcome: Annotated[
         Literal["binary", "ordinal", "continuous", "count"] | None,
         of_outcome(
@@ -280,22 +318,8 @@ class NamedOutcome:
             "rows have a baseline hazard of their own.",
         ),
     ] = None
-    time: Annotated[
-        str | None,
-        of_outcome(
-            callback=bare,
-            metavar="COLUMN",
-            help="Column with the time of follow-up, in place of --target; beside --event.",
-        ),
-    ] = None
-    event: Annotated[
-        str | None,
-        of_outcome(
-            callback=bare,
-            metavar="COLUMN",
-            help="Column that says whether the event ended the follow-up; beside --time.",
-        ),
-    ] = None
+    time: Time = None
+    event: Event = None
     start: Annotated[
         str | None,
         of_outcome(
@@ -489,23 +513,9 @@ def _in_order(levels: str | None) -> tuple[str, ...] | None:
 class ModelOptions:
     """How a model is learned, and how often."""
 
-    alpha: Annotated[
-        float | None,
-        of_model(
-            callback=_between_0_and_1,
-            metavar="SHARE",
-            help="Level of the test that leaves variables out.",
-            show_default="none is, up to 50 columns",
-        ),
-    ] = None
-    variant: Annotated[
-        Literal["original", "plus", "local", "local_plus"],
-        of_model(metavar="original|plus|local|local_plus", help="Which of the paper's four searches."),
-    ] = "local_plus"
-    attribution: Annotated[
-        Literal["sharp", "paper"],
-        of_model(metavar="sharp|paper", help="How effects of shocks are learned; paper: as published."),
-    ] = "sharp"
+    alpha: Level = None
+    variant: VariantName = "local_plus"
+    attribution: AttributionName = "sharp"
     mechanism: MechanismName = "linear"
     confounding: Annotated[
         Literal["merge"] | None,

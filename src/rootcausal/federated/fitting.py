@@ -117,6 +117,11 @@ def _checked(estimator: Estimator) -> tuple[Settings, ColumnHints]:
         raise InputError(
             "confounding='merge' looks at the errors of patients, who stay at the sites: leave it out"
         )
+    positive = getattr(estimator, "positive", None)
+    if isinstance(positive, list | tuple | set | dict):
+        raise InputError("several labels that mean the disease are made one at the sites: give one label")
+    if getattr(estimator, "competing", None) is not None:
+        raise InputError("competing events need rows in one place: sites count them as the end of follow-up")
     return estimator._check_parameters()
 
 

@@ -16,6 +16,8 @@ from ..errors import InputError
 from ..wording import plural, shown
 
 NAME = "ledger.jsonl"
+# Of which rows each session is, by their digest; it stays here.
+ROWS = "rows-of-sessions.txt"
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Ledger:
     def __init__(self, folder: Path | None = None) -> None:
         self.entries: list[Entry] = []
         self._path = None if folder is None else folder / NAME
+        self._rows = None if folder is None else folder / ROWS
         if self._path is not None and self._path.exists():
             self.entries = list(read_ledger(self._path))
 
@@ -82,6 +85,20 @@ class Ledger:
                 out.write(json.dumps(asdict(entry)) + "\n")
                 out.flush()
                 os.fsync(out.fileno())
+
+    def take_up(self, session: str, fingerprint: str) -> None:
+        """Refuse to go on with a session on other rows: what differs would show in the difference of sums."""
+        if self._rows is None:
+            return
+        known = (
+            dict(line.split() for line in self._rows.read_text().splitlines()) if self._rows.exists() else {}
+        )
+        if known.setdefault(session, fingerprint) != fingerprint:
+            raise InputError(
+                "the rows of this site are not those with which it began the session: go on with the same "
+                "table, or let the coordinator begin anew"
+            )
+        self._rows.write_text("".join(f"{name} {rows}\n" for name, rows in known.items()))
 
     def answered(self, session: str) -> int:
         """How many requests of a session were answered."""

@@ -61,6 +61,7 @@ class Site:
     key : what the sites of the study share, and the coordinator does not have: sums are masked with it.
     policy : what it agrees to.
     folder : where the ledger is kept; None keeps it in memory.
+    rehearsal : whether it answers itself alone: then a key says by which rules, and masks nothing.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Site:
         key: bytes | None = None,
         policy: Policy | None = None,
         folder: Path | None = None,
+        rehearsal: bool = False,
     ) -> None:
         refuse_name(name)
         given = {"y": target, "time": time, "event": event}
@@ -88,8 +90,9 @@ class Site:
         self.holdings = Holdings.of(X, roles, {} if labels is None else namings_of(labels))
         self._minimum = Minimum(self.policy.minimum, masked=key is not None)
         self._minimum.refuse_few_rows(self.holdings.rows)
-        self._key = key
+        self._key = None if rehearsal else key
         self.ledger = Ledger(folder)
+        self._fingerprint = self.holdings.fingerprint
         self._forget("", 0)
 
     def _forget(self, session: str, last: int) -> None:
@@ -114,6 +117,7 @@ class Site:
         """Do what a request that was answered before led to, without answering it again."""
         message = decoded(encoded)
         if message.number == 1:
+            self.ledger.take_up(message.session, self._fingerprint)
             self._forget(message.session, 0)
         if message.session == self._session and message.number == self._last + 1 and not self._broken:
             for step in message.steps:
@@ -131,6 +135,10 @@ class Site:
         if session != self._session:
             if number != 1:
                 return self._refusal(session, number, "it is in the middle of a session", have=0)
+            try:
+                self.ledger.take_up(session, self._fingerprint)
+            except InputError as error:
+                return self._refusal(session, number, str(error))
             self._forget(session, 0)
         elif number <= self._last:
             return self._refusal(session, number, "it was answered long ago")
@@ -185,8 +193,8 @@ class Site:
             raise MessageError(f"this site, {quoted(self.name)}, is not among those of the session")
         if step.fields["outcome"] not in (LABELS, NUMBER, FOLLOW_UP):
             raise MessageError("there is no outcome of that kind")
-        self._minimum.refuse_few_sites(len(sites))
         if self._key is not None:
+            self._minimum.refuse_few_sites(len(sites))
             self._masks = Masks(self._key, sites.index(self.name), len(sites))
         about = self.holdings.described(step.fields["outcome"], step.fields["said"])
         return Step(step.do, {**about, "masked": self._key is not None})

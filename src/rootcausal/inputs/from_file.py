@@ -77,6 +77,13 @@ def read_labelled_cohort(path: str | PathLike[str], roles: Roles) -> tuple[Patie
     return _with_notes(path, patients, roles, chosen), chosen
 
 
+def read_part_of_a_cohort(path: str | PathLike[str], roles: Roles) -> Patients:
+    """Read a cohort that is one of several: what its outcome comes to is for all of them together to say."""
+    patients, findings, _, _ = _read_cohort(TableFile.of(path), roles)
+    findings.refuse()
+    return patients
+
+
 def _with_notes(path: TableFile, patients: Patients, roles: Roles, chosen: ChosenOutcome) -> Patients:
     """The patients with what reading did to them, in words and for the model to remember."""
     notes, reading = patients.notes, {**patients.reading, **chosen.remembered}

@@ -1,0 +1,206 @@
+"""``rootcausal federate``: one model of several hospitals, whose rows stay where they are."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ..files.writing import atomic_write
+from ..wording import listed, plural, quoted, shown
+from .console import (
+    kinds_lines,
+    made_with,
+    provenance,
+    say,
+    say_filled_in,
+    say_known,
+    say_order,
+    words_of_model,
+)
+from .knowing import KnowledgeOptions
+from .options import (
+    AttributionName,
+    Horizon,
+    HowMissing,
+    Kinds,
+    Level,
+    Logs,
+    Prevalence,
+    VariantName,
+    check_output,
+    chosen_kinds,
+    model_path,
+    of_outcome,
+    with_options,
+)
+
+if TYPE_CHECKING:
+    from ..estimators.base import Estimator
+
+of_sites = partial(typer.Option, rich_help_panel="The sites")
+# What the sites find beside the requests, to score their patients with.
+MODEL = "model.rci"
+
+
+@dataclass(frozen=True)
+class SitesOptions:
+    """Which sites take part, and how messages get to them."""
+
+    folder: Annotated[Path, of_sites(metavar="DIR", help="Folder that coordinator and sites read and write.")]
+    sites: Annotated[
+        list[str],
+        of_sites(metavar="NAME", help="Name of a site; many times, or with commas between."),
+    ]
+    wait: Annotated[float, of_sites(min=0.0, metavar="SECONDS", help="How long to wait for each answer.")] = (
+        3600.0
+    )
+    without_late: Annotated[
+        bool,
+        of_sites("--without-late", help="Fit again without a site that does not answer in time, and say so."),
+    ] = False
+
+    @property
+    def names(self) -> list[str]:
+        """Of the sites, each once."""
+        return [name.strip() for text in self.sites for name in text.split(",")]
+
+
+@dataclass(frozen=True)
+class JointOutcome:
+    """What happened to the patients, as the sites have it in columns of theirs."""
+
+    outcome: Annotated[
+        Literal["binary", "ordinal", "continuous", "survival"],
+        of_outcome(
+            metavar="binary|ordinal|continuous|survival",
+            help="A diagnosis, stages in order, a number, or the time to an event.",
+        ),
+    ] = "binary"
+    positive: Annotated[
+        str | None,
+        of_outcome(
+            metavar="LABEL",
+            help="Label that means disease, or the event, where labels do not say it themselves; one label.",
+        ),
+    ] = None
+    prevalence: Prevalence = None
+    horizon: Horizon = None
+
+
+@dataclass(frozen=True)
+class JointModel:
+    """How the model is learned; relations are linear."""
+
+    kind: Kinds = None
+    log: Logs = None
+    missing: HowMissing = "impute"
+    alpha: Level = None
+    variant: VariantName = "local_plus"
+    attribution: AttributionName = "sharp"
+
+    def settings(self) -> dict[str, Any]:
+        """What an estimator is told."""
+        chosen = {
+            "kinds": chosen_kinds(self.kind),
+            "log": [name.strip() for text in self.log or () for name in text.split(",")] or None,
+            "missing": self.missing,
+            "variant": self.variant,
+            "attribution": self.attribution,
+        }
+        return chosen if self.alpha is None else {**chosen, "alpha": self.alpha}
+
+
+@with_options
+def federate(
+    *,
+    sites: SitesOptions,
+    outcome: JointOutcome,
+    known: KnowledgeOptions,
+    how: JointModel,
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", callback=model_path, metavar="FILE", help="Model file to write, .rci."),
+    ] = Path("model.rci"),
+) -> None:
+    """Learn one model from several hospitals, whose rows stay where they are.
+
+    Each site runs rootcausal site serve on its own table, and answers requests
+    for sums that this command puts into the folder. What comes out is the model
+    that one place with all rows would have learned. It is written to --out, and
+    into the folder, so that sites can score their own patients.
+
+    A fit that was stopped goes on where it was, by the same command.
+
+    rootcausal federate --folder share --sites north,south,east --out model.rci
+    rootcausal federate --folder share --sites a,b,c --outcome survival -o m.rci
+    rootcausal federate --folder share --sites a,b,c --first age,sex --log crp
+    """
+    from ..federated import FolderTransport, fit
+
+    check_output(out)
+    known.refuse_what_does_not_go_together()
+    estimator = _estimator(outcome, how, known)
+    transport = FolderTransport(sites.folder, sites.wait)
+    say(f"asks {plural(len(sites.names), 'site')} through {shown(sites.folder)}")
+    model = fit(estimator, transport, sites.names, go_on_without=sites.without_late)
+    model.save(out)
+    with atomic_write(sites.folder / MODEL) as file:
+        file.write(out.read_bytes())
+    _say(model)
+    say(f"model written to {shown(out)}, and for the sites to {shown(sites.folder / MODEL)}")
+    say(provenance("federate", made_with(model)))
+
+
+def _estimator(outcome: JointOutcome, how: JointModel, known: KnowledgeOptions) -> "Estimator":
+    """The estimator of this outcome; options that do not go together are wrong usage."""
+    from ..estimators.classifier import RCI
+    from ..estimators.regressor import RCIRegressor
+    from ..estimators.survival import RCISurvival
+
+    settings = {**how.settings(), "knowledge": known.among([]) if known else None}
+    allowed = {"binary": ("positive", "prevalence"), "survival": ("positive", "horizon")}
+    for name in ("positive", "prevalence", "horizon"):
+        if getattr(outcome, name) is not None and name not in allowed.get(outcome.outcome, ()):
+            raise typer.BadParameter(f"is not for --outcome {outcome.outcome}.", param_hint=f"--{name}")
+    if outcome.outcome == "survival":
+        label = as_label(outcome.positive)
+        return RCISurvival(positive=label, horizon=outcome.horizon, **settings)
+    if outcome.outcome == "continuous":
+        return RCIRegressor(**settings)
+    if outcome.outcome == "ordinal":
+        return RCI(outcome="ordinal", mechanism="linear", **settings)
+    label = as_label(outcome.positive)
+    return RCI(positive=label, prevalence=outcome.prevalence, mechanism="linear", **settings)
+
+
+def as_label(text: str | None) -> Any:
+    """A label as files hold it: a number where it is one, a truth value, or a text."""
+    if text is None:
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text.strip().casefold(), text.strip())
+
+
+def _say(model: "Estimator") -> None:
+    """Print what was learned, and from whom."""
+    made = model.provenance_["sites"]
+    words = words_of_model(model)
+    named = listed([quoted(name) for name in made["names"]], 8)
+    say(f"{plural(len(made['names']), 'site')}: {named}; {model.provenance_['rows']} rows together")
+    if made["without"]:
+        say(f"without {listed([quoted(name) for name in made['without']], 8)}, which did not answer in time")
+    read = "only their totals were read" if made["masked"] else "they were read site by site"
+    say(f"{made['rounds']} rounds, {made['bytes'] / 1000:.0f} kB a site of sums; {read}")
+    for line in kinds_lines(model._encoding.variables):
+        say(line)
+    knowledge = model.provenance_["parameters"].get("knowledge")
+    if knowledge:
+        say_known(knowledge)
+    say_order(model, words)
+    say_filled_in(model)
