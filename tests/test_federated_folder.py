@@ -111,9 +111,13 @@ def test_files_that_are_cut_short_repeated_and_reordered_do_no_harm(tmp_path: Pa
 
 
 def test_a_site_that_never_came_is_named(tmp_path: Path) -> None:
-    serving(sites_of(TABLE)[:4], tmp_path)
+    threads = serving(sites_of(TABLE)[:4], tmp_path)
+    transport = FolderTransport(tmp_path, 2.0)
     with pytest.raises(InputError, match="'island'"):
-        fit(RCI(), FolderTransport(tmp_path, 2.0), list(NAMES))
+        fit(RCI(), transport, list(NAMES))
+    transport.finish("the study ended")
+    for thread in threads:
+        thread.join(20)
 
 
 def test_another_fit_does_not_go_on_in_the_middle_of_one(tmp_path: Path) -> None:

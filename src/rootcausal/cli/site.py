@@ -57,7 +57,7 @@ class SiteTable(ReadingOptions):
         from ..inputs.from_file import read_part_of_a_cohort
         from ..inputs.kinds import ColumnHints
         from ..inputs.roles import Roles
-        from ..inputs.survival import FollowUpColumns
+        from ..inputs.survival_columns import FollowUpColumns
 
         NamedOutcome(self.target, None, None, self.time, self.event).refuse_what_does_not_go_together()
         outcome: Any
