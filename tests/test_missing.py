@@ -28,10 +28,10 @@ from rootcausal.method.missing import imputation as imputation_module
 from rootcausal.method.missing.gaussian import JointGaussian
 from rootcausal.method.missing.imputation import (
     LEVEL,
-    _view,
     expectation_maximization,
     impute,
     most_dependent,
+    view_of,
 )
 from rootcausal.method.missing.noise import normals, seed_state
 from rootcausal.method.missing.pooled import PooledRaw, RawPart
@@ -75,7 +75,7 @@ def holed(
 ) -> tuple[MemoryIncomplete, Columns, View]:
     raw = incomplete_part("numba", X, y)
     columns = describe_columns(raw, prevalence)
-    return raw, columns, _view(columns, np.arange(X.shape[1]), Binary.of(y))
+    return raw, columns, view_of(columns, Layout.numbers(X.shape[1]), np.arange(X.shape[1]), Binary.of(y))
 
 
 def some_gaussian(d: int, seed: int = 0) -> JointGaussian:
@@ -188,7 +188,7 @@ def test_em_equals_a_slow_oracle(backend: str, prevalence: float | None) -> None
     X, y = cohort(150, 6, 0.3)
     raw = incomplete_part(backend, X, y)
     columns = describe_columns(raw, prevalence)
-    view = _view(columns, np.arange(X.shape[1]), Binary.of(y))
+    view = view_of(columns, Layout.numbers(X.shape[1]), np.arange(X.shape[1]), Binary.of(y))
     joint, sums, rounds, converged = expectation_maximization(raw, view, len(X))
     assert converged and rounds > 3
     Z = np.column_stack([(X - columns.mean) / columns.sd, view.outcome_of(y)])

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..method.missing.gaussian import JointGaussian
-from ..method.missing.noise import U64, contents, ranks_among_equals, row_keys, seed_state
+from ..method.missing.measurement import behind_measurements
+from ..method.missing.noise import MEASUREMENTS, U64, contents, ranks_among_equals, row_keys, seed_state
 from ..method.missing.rounding import to_levels
 from ..method.missing.sums import DRAWS, Imputer, JointSums, View
 from ..method.table import F64, SCORE, ColumnMoments, Index, RawTable, Table, classes_of
@@ -94,6 +95,8 @@ class MemoryIncomplete:
     def filled(self, filling: Imputer) -> tuple[RawTable, RawTable]:
         cols = filling.view.cols
         lacking = self._incomplete(filling.view)
+        if filling.view.noise is not None:  # no true value is known
+            lacking = np.ones_like(lacking)
         whole, holed = np.flatnonzero(~lacking), np.flatnonzero(lacking)
         held = self._contents(filling.view, filling.ids, holed)
         elsewhere = filling.repeats
@@ -262,14 +265,22 @@ class ImputedCopies:
         """(DRAWS · g, m): copies of some rows, in the units of X."""
         view, rows = self._filling.view, self._rows[strip]
         Z = standardized_rows(self._X, self._y[strip], rows, view)
-        out = np.empty((rows.size, DRAWS, view.cols.size))
+        ids, width, noise = self._filling.ids, view.cols.size, view.noise_of_all
+        if noise is not None:
+            Z, noisy = behind_measurements(Z, noise), np.flatnonzero(noise)
+            ids, width = np.concatenate([ids, [0], MEASUREMENTS + ids[noisy]]), Z.shape[1]
+        out = np.empty((rows.size, DRAWS, width))
         state = seed_state(self._filling.seed)
-        self._do.draw(Z, self._filling.joint, state, self._keys[strip], self._filling.ids, out)
+        self._do.draw(Z, self._filling.joint, state, self._keys[strip], ids, out)
+        out = out[:, :, : view.cols.size]
         out *= view.sd
         out += view.mean
         # What was measured stays as it was, to the last bit.
         measured = self._X[rows[:, None], view.cols][:, None, :]
-        gaps = np.broadcast_to(np.isnan(measured), out.shape)
+        unknown = np.isnan(measured)
+        if noise is not None:
+            unknown |= noise[:-1] > 0.0
+        gaps = np.broadcast_to(unknown, out.shape)
         np.copyto(out, measured, where=~gaps)
         drawn = out.reshape(-1, view.cols.size)
         to_levels(drawn, gaps.reshape(drawn.shape), self._filling.layout)

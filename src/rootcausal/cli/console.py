@@ -196,6 +196,17 @@ def say_filled_in(model: "Estimator") -> None:
         )
 
 
+def say_reliability(model: "Estimator") -> None:
+    """Say which columns are taken to be measured with error, and how reliable they are."""
+    told = model.provenance_.get("reliability")
+    if told:
+        named = [f"{one_line(name, 40)} {share:.2f}" for name, share in told.items()]
+        say(
+            f"measured with error (reliability): {listed(named, LOGS_SHOWN)}; mechanisms are of true values, "
+            "and patients' shocks are what is expected of them"
+        )
+
+
 def say_sets(model: "Estimator") -> None:
     """Say which variables are read as one, where that was asked for."""
     merged = model.provenance_.get("merged")
@@ -484,7 +495,7 @@ def made_with(model: "Estimator") -> dict[str, Any]:
         del parameters["missing"]
     if "horizon" in parameters:
         parameters["horizon"] = f"{model.provenance_['horizon']:g}"
-    for name in ("alpha", "prevalence", "confounding", "levels", "dispersion", "positive"):
+    for name in ("alpha", "prevalence", "confounding", "levels", "dispersion", "positive", "reliability"):
         if name in parameters and parameters[name] is None:
             del parameters[name]
     competing = parameters.pop("competing", None)
@@ -499,6 +510,11 @@ def made_with(model: "Estimator") -> dict[str, Any]:
         parameters["levels"] = " < ".join(one_line(level, 30) for level in map(str, parameters["levels"]))
     if kinds:
         parameters["kinds"] = listed([one_line(name, 40) for name in kinds])
+    if parameters.get("reliability"):
+        told = model.provenance_.get("reliability", {})
+        parameters["reliability"] = listed(
+            [f"{one_line(name, 40)} {share:.2g}" for name, share in told.items()]
+        )
     if logs:
         parameters["log"] = listed([one_line(name, 40) for name in logs])
     if known:

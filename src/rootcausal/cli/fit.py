@@ -23,6 +23,7 @@ from .console import (
     say_mechanism,
     say_names,
     say_order,
+    say_reliability,
     say_sets,
     status_if_slow,
     warn_of_limits,
@@ -252,6 +253,7 @@ def _say_model(model: "Fitted", known: KnowledgeOptions) -> None:
     say_effects(model, words)
     say_arrows(model, words)
     say_filled_in(model)
+    say_reliability(model)
     say_sets(model)
     for line in words.populations:
         say(line)

@@ -265,11 +265,24 @@ class TableOptions(ReadingOptions):
     ] = None
     kind: Kinds = None
     log: Logs = None
+    reliability: Annotated[
+        list[str] | None,
+        of_table(
+            metavar="COLUMN=SHARE",
+            help="Share of a column's variance that is no measurement error, as in bili=0.9; 'bili=sd 0.2', "
+            "the error's standard deviation; or bili=repeats, where rows with one --id measure the same. "
+            "Many times, or with commas between.",
+        ),
+    ] = None
     missing: HowMissing = "impute"
 
     def settings(self) -> dict[str, Any]:
         """Return what an estimator is told of the columns."""
-        return {"kinds": chosen_kinds(self.kind), "missing": self.missing}
+        return {
+            "kinds": chosen_kinds(self.kind),
+            "missing": self.missing,
+            "reliability": chosen_reliability(self.reliability),
+        }
 
     def roles(self, outcome: "OutcomeColumns") -> "Roles":
         """Return what each column is for; options that do not go together are wrong usage."""
@@ -577,6 +590,28 @@ def chosen_kinds(texts: list[str] | None) -> dict[str | int, Any] | None:
         between = " < " if " < " in kind else "<"
         kinds[name] = [level.strip() for level in kind.split(between)] if "<" in kind else kind
     return kinds or None
+
+
+def chosen_reliability(texts: list[str] | None) -> dict[str | int, Any] | None:
+    """Read ``bili=0.9,copper=sd 12``; the name may itself hold an equals sign, and a comma."""
+    said: dict[str | int, Any] = {}
+    for text in texts or []:
+        pieces, begun = [], ""
+        for piece in text.split(","):
+            begun = f"{begun},{piece}" if begun else piece
+            if "=" in piece:
+                pieces.append(begun)
+                begun = ""
+        for piece in [*pieces, *([begun] if begun else [])]:
+            name, equals, value = (part.strip() for part in piece.rpartition("="))
+            if not (name and equals and value):
+                raise typer.BadParameter(
+                    f"write COLUMN=SHARE, as in bili=0.9, not {quoted(piece)}.", param_hint="--reliability"
+                )
+            if name in said:
+                raise typer.BadParameter(f"{quoted(name)} is given twice.", param_hint="--reliability")
+            said[name] = value
+    return said or None
 
 
 def table_path(path: Path | None) -> Path | None:

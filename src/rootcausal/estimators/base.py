@@ -35,7 +35,14 @@ from ..method.set_effects import SetEffects
 from ..method.table import F64, Index
 from ..outcomes import OUTCOMES
 from ..wording import listed, one_line, plain, quoted
-from .parameters import chosen_confounding, chosen_hints, chosen_settings, parameter_names, plain_parameters
+from .parameters import (
+    chosen_confounding,
+    chosen_hints,
+    chosen_settings,
+    parameter_names,
+    plain_parameters,
+    refuse_noise_that_is_not_taken,
+)
 
 # What only some methods need is imported by them: who makes an estimator waits for none of it.
 if TYPE_CHECKING:
@@ -76,6 +83,7 @@ class Estimator(TransformerMixin, BaseEstimator):
     missing: str
     knowledge: Knowledge | dict[str, Any] | None
     confounding: str | None
+    reliability: dict[str | int, Any] | None
 
     merged_sets_: Sets
     _encoding: Encoding
@@ -111,7 +119,8 @@ class Estimator(TransformerMixin, BaseEstimator):
     def _check_parameters(self) -> tuple[Settings, ColumnHints]:
         """How to learn, and what the user says of the columns; a parameter that cannot be is refused."""
         settings = self._settings()
-        hints = chosen_hints(self.kinds, self.missing, self.log)
+        hints = chosen_hints(self.kinds, self.missing, self.log, self.reliability)
+        refuse_noise_that_is_not_taken(hints, settings)
         chosen_confounding(self.confounding)
         check_backend(self.backend)
         return settings, hints

@@ -97,6 +97,13 @@ class RCI(ClassifierMixin, OfOneColumn):
         What to do about variables whose errors stay dependent, as something unmeasured that moves them leaves
         them: with "merge" they are looked for, and what they add is told as that of one set
         (``merged_sets_``); patients have to be in memory. None tells it of each variable.
+    reliability : dict, default None
+        How reliable the measurements of columns are, by name (of an array: "x0" or 0): the share of the
+        variance that is no measurement error, as in ``{"bili": 0.9}`` (on a log scale, of the logarithm's);
+        ``"sd 0.2"``, the standard deviation of the error in its own unit; or ``"repeats"``, where rows of one
+        patient (``groups``) measure the same, and tell it. Mechanisms and effects are then those of true
+        values, patients' shocks are what is expected of them, and intervals hold the doubt. For linear
+        mechanisms and rows in memory. None, and a share of 1, take values for exact.
 
     Attributes
     ----------
@@ -139,6 +146,7 @@ class RCI(ClassifierMixin, OfOneColumn):
         log: Sequence[str | int] | None = None,
         mechanism: str = "linear",
         confounding: str | None = None,
+        reliability: dict[str | int, Any] | None = None,
         outcome: str = "binary",
         levels: Sequence[Any] | None = None,
     ) -> None:
@@ -155,6 +163,7 @@ class RCI(ClassifierMixin, OfOneColumn):
         self.log = log
         self.mechanism = mechanism
         self.confounding = confounding
+        self.reliability = reliability
         self.outcome = outcome
         self.levels = levels
 

@@ -58,6 +58,11 @@ def learn_cohort(
         if settings.mechanism != LINEAR:
             said = {"asked": settings.mechanism, "taken": settings.mechanism, "why": "It was asked for."}
         return Chosen(_learned(cohort, settings, on_round), settings, said)
+    if cohort.layout.noise is not None:
+        why = "Values that are measured with error are taken in by straight lines alone."
+        settings = replace(settings, mechanism=LINEAR)
+        learned = _learned(cohort, settings, on_round)
+        return Chosen(learned, settings, {"asked": AUTO, "taken": LINEAR, "why": why})
     if cohort.rows is None:
         raise InputError("mechanism='auto' looks at rows in memory: choose mechanism='linear' on a cluster")
     from ..nonlinear.learning import nats_saved

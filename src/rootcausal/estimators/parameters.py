@@ -12,8 +12,9 @@ from typing import Any, cast
 import numpy as np
 
 from ..errors import InputError
-from ..inputs.kinds import KINDS, ColumnHints, Said
+from ..inputs.kinds import KINDS, ColumnHints, Reliability, Said
 from ..inputs.knowledge import Knowledge
+from ..inputs.reliability import reliability_of
 from ..inputs.rules import Findings
 from ..method.ordering.ordering import VARIANTS, Variant
 from ..method.pipeline import ATTRIBUTIONS, Settings
@@ -87,7 +88,7 @@ def _share_of_population(prevalence: float) -> float:
     return float(prevalence)
 
 
-def chosen_hints(kinds: Any, missing: str, log: Any = None) -> ColumnHints:
+def chosen_hints(kinds: Any, missing: str, log: Any = None, reliability: Any = None) -> ColumnHints:
     """What these parameters of :class:`rootcausal.RCI` say of columns; one error says all that is wrong."""
     if missing not in list(MISSING):
         raise InputError(f"missing must be 'impute' or 'refuse', not {missing!r}")
@@ -98,15 +99,37 @@ def chosen_hints(kinds: Any, missing: str, log: Any = None) -> ColumnHints:
         )
     if log is not None and (isinstance(log, str | bytes | Mapping) or not isinstance(log, Iterable)):
         raise InputError(f"log must be a list of column names, as in ['bili'], not {type(log).__name__}")
+    if reliability is not None and not isinstance(reliability, Mapping):
+        raise InputError(
+            "reliability must be a dict of column names and shares, as in {'bili': 0.9}, "
+            f"not {type(reliability).__name__}"
+        )
     findings, known, logs = Findings(), dict[str | int, Said](), list[str | int]()
+    noisy = dict[str | int, Reliability]()
     for column, kind in (kinds or {}).items():
         with findings.noting():
             known[_column("kinds", column)] = _kind(column, kind)
     for column in () if log is None else log:
         with findings.noting():
             logs.append(_column("log", plain(column)))
+    for column, said in (reliability or {}).items():
+        with findings.noting():
+            noisy[_column("reliability", plain(column))] = reliability_of(column, plain(said))
     findings.refuse()
-    return ColumnHints(known, missing == "impute", logs)
+    noisy = {column: one for column, one in noisy.items() if not one.exact}
+    if noisy and missing != "impute":
+        raise InputError("reliability draws true values as missing ones are drawn: leave missing='impute'")
+    return ColumnHints(known, missing == "impute", logs, noisy)
+
+
+def refuse_noise_that_is_not_taken(hints: ColumnHints, settings: Settings) -> None:
+    """Say which methods take no columns that are measured with error."""
+    if hints.noisy and (settings.mechanism == "nonlinear" or settings.attribution.name == "paper"):
+        asked = "mechanism='nonlinear'" if settings.mechanism == "nonlinear" else "attribution='paper'"
+        raise InputError(
+            f"{asked} takes values for exact: leave reliability out, or choose mechanism='linear' and "
+            "attribution='sharp'"
+        )
 
 
 def _column(parameter: str, column: Any) -> str | int:
@@ -123,6 +146,10 @@ def plain_parameters(parameters: Mapping[str, Any], log: Sequence[str] | None) -
     found = {name: _plain(value) for name, value in parameters.items() if name != "progress"}
     known = found["knowledge"]
     found["knowledge"] = None if known is None else Knowledge.of(known).to_dict()
+    noisy = found["reliability"]
+    found["reliability"] = (
+        None if noisy is None else {_name(column): plain(one) for column, one in noisy.items()}
+    )
     return found | {"kinds": _plain_kinds(found["kinds"]), "log": log}
 
 
@@ -137,11 +164,14 @@ def _plain_kinds(kinds: Mapping[str | int, Any] | None) -> dict[str, Any] | None
     if kinds is None:
         return None
     return {
-        column if isinstance(column, str) else f"x{int(column)}": (
-            kind if isinstance(kind, str) else [plain(level) for level in kind]
-        )
+        _name(column): (kind if isinstance(kind, str) else [plain(level) for level in kind])
         for column, kind in kinds.items()
     }
+
+
+def _name(column: str | int) -> str:
+    """What a column is called, also one without a name."""
+    return column if isinstance(column, str) else f"x{int(column)}"
 
 
 def _kind(column: Any, kind: Any) -> Said:

@@ -69,6 +69,7 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
         log: Sequence[str | int] | None = None,
         mechanism: str = "linear",
         confounding: str | None = None,
+        reliability: dict[str | int, Any] | None = None,
         outcome: str = "continuous",
         dispersion: float | None = None,
     ) -> None:
@@ -83,6 +84,7 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
         self.log = log
         self.mechanism = mechanism
         self.confounding = confounding
+        self.reliability = reliability
         self.outcome = outcome
         self.dispersion = dispersion
 

@@ -87,6 +87,7 @@ class RCISurvival(Estimator):
         log: Sequence[str | int] | None = None,
         mechanism: str = "linear",
         confounding: str | None = None,
+        reliability: dict[str | int, Any] | None = None,
     ) -> None:
         self.alpha = alpha
         self.variant = variant
@@ -102,6 +103,7 @@ class RCISurvival(Estimator):
         self.log = log
         self.mechanism = mechanism
         self.confounding = confounding
+        self.reliability = reliability
 
     def fit(
         self,

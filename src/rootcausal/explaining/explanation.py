@@ -38,7 +38,7 @@ from .reported_values import (
     spread_with_sets,
 )
 from .shown import Shown, rows_of, rows_of_ids
-from .what_if import WhatIf, question, refuse_covariate, refuse_others, what_if
+from .what_if import WhatIf, prediction_with_doubt, question, refuse_covariate, refuse_others, what_if
 
 __all__ = ["Explanation", "RootCause"]
 
@@ -120,6 +120,7 @@ class Explanation:
     sets: tuple[MergedSet, ...] = ()
     _set_spread: dict[str, F64] = field(default_factory=dict, repr=False)
     _within_sets: bool = field(default=False, repr=False)
+    _unsure: F64 | None = field(default=None, repr=False)  # see Matrix.doubt_of_predictor
     _resamples: tuple[CausalModel, ...] = field(default=(), repr=False)
 
     @classmethod
@@ -198,7 +199,8 @@ class Explanation:
             _library=matrix.library,
             sets=named_sets(sets, variables),
             _set_spread=set_spread,
-            _within_sets=matrix.told is not None,
+            _within_sets=matrix.told is not None and matrix.measured is None,
+            _unsure=matrix.doubt_of_predictor(model),
             _resamples=resamples,
             **spread,
         )
@@ -246,6 +248,7 @@ class Explanation:
             "imputation_sd",
             "sampling_sd",
             "recalibrated",
+            "_unsure",
         )
         tables = {name: getattr(self, name) for name in (*of_patients, *unsure)}
         among: dict[str, Any] = {name: None if one is None else one[rows] for name, one in tables.items()}
@@ -320,11 +323,14 @@ class Explanation:
     def predicted_interval(self) -> F64 | None:
         """(2, n): ends of the 95 % interval of ``predicted`` over resamples; None without a bootstrap.
 
-        It does not hold the doubt about values that were not measured.
+        It holds the doubt about values that are measured with error, and not that about others that were not
+        measured.
         """
         if not self._resamples:
             return None
         ends = spread_of_prediction(self._resamples, self._columns)
+        if self._unsure is not None:
+            ends = prediction_with_doubt(self._model, self.predictor, ends, self._unsure[:, -1])
         ends[:, ~self.scored] = np.nan
         return ends
 
@@ -423,7 +429,9 @@ class Explanation:
         if place in self._model.covariates:
             refuse_covariate(self.feature_names[place])
         ask = question(self.variables[place], place, error, level)
-        return what_if(self._model, self._resamples, self._cells, ask, self.scored)
+        seen = replace(self._cells, columns=self._columns)
+        doubt = None if self._unsure is None else self._unsure[:, place]
+        return what_if(self._model, self._resamples, seen, ask, self.scored, doubt)
 
     def _place(self, variable: str | int) -> int:
         if variable in self.feature_names:

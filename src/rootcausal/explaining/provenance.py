@@ -20,7 +20,7 @@ from ..method.missing.imputation import MOST_COLUMNS, MOST_NONLINEAR, Imputation
 from ..method.model_parts import HETEROSCEDASTIC, LINEAR, NONLINEAR, Mechanism
 from ..method.ordering.ordering import Ordering
 from ..method.pipeline import Learned, Searched, Settings
-from ..method.table import Index
+from ..method.table import F64, Index
 from ..outcomes import words_of
 from ..resampling.bootstrap import Bootstrap
 from ..screening.leakage import by_absence, deciding_levels
@@ -52,8 +52,10 @@ def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]
     commas = {"decimal_comma": True} if cohort.encoding.decimal_comma else {}
     if cohort.reading or commas:
         more["reading"] = {**cohort.reading, **commas}
-    if learned.imputation is not None:
+    if learned.imputation is not None and learned.imputation.missing.any():
         more["missing"] = _what_was_filled_in(learned.imputation, cohort)
+    if cohort.layout.noise is not None:
+        more["reliability"] = _how_reliable(cohort.layout.noise, cohort)
     return {
         "rootcausal": __version__,
         "parameters": parameters,
@@ -104,6 +106,12 @@ def _what_was_filled_in(filled: Imputation, cohort: Cohort) -> dict[str, Any]:
         "converged": bool(filled.converged),
         "unknown": {name: float(unknown[name]) for name, n in cells.items() if n},
     }
+
+
+def _how_reliable(noise: F64, cohort: Cohort) -> dict[str, float]:
+    """The share of each variable's variance that is no measurement error, of those that have some."""
+    shares = _by_name(1.0 - (noise / cohort.columns.sd) ** 2, cohort)
+    return {name: float(share) for name, share in shares.items() if share < 1.0}
 
 
 def _doubts_of_imputation(filled: Imputation, cohort: Cohort, order: Index, alpha: float) -> Iterator[str]:
@@ -190,6 +198,10 @@ def parameters_in_words(provenance: Mapping[str, Any]) -> dict[str, Any]:
         found["kinds"] = listed(said, NAMED_ON_PAPER)
     if found.get("log"):
         found["log"] = listed([one_line(name, 40) for name in found["log"]], NAMED_ON_PAPER)
+    if found.get("reliability"):
+        shares = provenance.get("reliability", {}).items()
+        said = [f"{one_line(name, 40)} {share:.2f}" for name, share in shares]
+        found["reliability"] = listed(said, NAMED_ON_PAPER)
     if found.get("knowledge"):
         found["knowledge"] = Knowledge.of(found["knowledge"]).in_words(NAMED_ON_PAPER)
     return found

@@ -14,8 +14,8 @@ from ..inputs.kinds import Variable
 from ..inputs.levels import TableInWords, columns_of_level, levels_listed, place_of
 from ..method.model import CausalModel
 from ..method.table import F64
-from ..outcomes import OUTCOMES
-from ..resampling.intervals import spread_of_what_if
+from ..outcomes import OUTCOMES, words_of
+from ..resampling.intervals import STANDARD_NORMAL, spread_of_what_if, with_doubt
 from ..wording import quoted
 
 # What a model answers about patients (n, q): the predictor (n,), and values (n, q).
@@ -33,8 +33,8 @@ class WhatIf:
     data : (n, p) predicted measurements: what lies downstream follows. Of a binary or ordinal variable
         downstream this is an expectation, between its levels; of a nominal one the number that stands for the
         likeliest level.
-    predictor_interval, predicted_interval : (2, n) ends of 95 % intervals; None without a bootstrap. They do
-        not hold the doubt about values that were not measured.
+    predictor_interval, predicted_interval : (2, n) ends of 95 % intervals; None without a bootstrap. They
+        hold the doubt about values measured with error, and not that about values that were not measured.
     data_interval : (2, n, p) likewise; NaN for nominal variables, whose levels have no order.
     """
 
@@ -124,9 +124,17 @@ def refuse_others(name: str, outcome: str) -> None:
 
 
 def what_if(
-    model: CausalModel, resamples: Sequence[CausalModel], cells: TableInWords, ask: Ask, scored: np.ndarray
+    model: CausalModel,
+    resamples: Sequence[CausalModel],
+    cells: TableInWords,
+    ask: Ask,
+    scored: np.ndarray,
+    doubt: F64 | None = None,
 ) -> WhatIf:
-    """What a model, and its resamples, answer about the patients of a table; NaN for those not ``scored``."""
+    """What a model, and its resamples, answer about the patients of a table; NaN for those not ``scored``.
+
+    ``doubt`` (n,) is the standard deviation that measurement error leaves to the predictor.
+    """
     predictor, then = ask(model, cells.columns)
     predictor[~scored] = np.nan
     predicted = model.attribution.predicted(predictor)
@@ -135,6 +143,11 @@ def what_if(
     if not resamples:
         return answer
     spread = spread_of_what_if(resamples, cells.columns, ask)
+    if doubt is not None:
+        spread = spread._replace(
+            predictor=np.stack(with_doubt(predictor, (spread.predictor[0], spread.predictor[1]), doubt)),
+            predicted=prediction_with_doubt(model, predictor, spread.predicted, doubt),
+        )
     for ends in spread:
         ends[:, ~scored] = np.nan
     return replace(
@@ -143,6 +156,15 @@ def what_if(
         predicted_interval=spread.predicted,
         data_interval=_ends_by_variable(after, spread.data),
     )
+
+
+def prediction_with_doubt(model: CausalModel, predictor: F64, ends: F64, doubt: F64) -> F64:
+    """(2, n): ends of intervals of predictions that also hold a doubt (n,) about the predictor (n,)."""
+    predicted, far = model.attribution.predicted, STANDARD_NORMAL * doubt
+    middle = np.clip(predicted(predictor), *ends)
+    low, high = (np.abs(predicted(predictor + way) - predicted(predictor)) for way in (-far, far))
+    found = np.stack([middle - np.hypot(middle - ends[0], low), middle + np.hypot(ends[1] - middle, high)])
+    return np.clip(found, 0.0, 1.0) if words_of(model.attribution).is_chance else found
 
 
 def _ends_by_variable(after: TableInWords, ends: F64) -> F64:

@@ -32,12 +32,13 @@ from .written_dates import ORDERS
 QUANTILES = ("value_quantiles", "error_quantiles")
 PROBABILITY = "ancestor_probability"
 COMPLETION = ("completion_mean", "completion_columns", "completion_covariance")
+NOISE = "completion_noise"
 SET_QUANTILES = "set_quantiles"
 # Of the columns of covariates that are in the causal order.
 ADJUSTED = "covariate_quantiles"
 # Of rows of matched sets, by the fields of what they share.
 SHARED = {f"shared_{field}": field for field in ("columns", "mean", "within", "between")}
-OTHERS = {"margins", PROBABILITY, ADJUSTED, SET_QUANTILES, *QUANTILES, *COMPLETION, *SHARED}
+OTHERS = {"margins", PROBABILITY, ADJUSTED, SET_QUANTILES, *QUANTILES, *COMPLETION, NOISE, *SHARED}
 # Each becomes an object: a file of a few bytes must not become millions of them.
 MOST_VARIABLES = 1_000_000
 # Of a variable; more are no levels.
@@ -131,6 +132,8 @@ def write(path: str | PathLike[str], saved: SavedModel) -> None:
     if saved.completion is not None:
         kept = saved.completion
         arrays |= zip(COMPLETION, (kept.mean, kept.columns, kept.covariance), strict=True)
+        if kept.noise is not None:
+            arrays[NOISE] = kept.noise
     if saved.shared is not None:
         arrays |= {name: getattr(saved.shared, field) for name, field in SHARED.items()}
     models = [saved.model]
@@ -290,7 +293,7 @@ def checked_levels(described: Any, p: int) -> dict[int, Levels]:
 
 
 def checked_completion(arrays: dict[str, np.ndarray], q: int) -> Completion | None:
-    if not any(name in arrays for name in COMPLETION):
+    if not any(name in arrays for name in (*COMPLETION, NOISE)):
         return None
     m = arrays[COMPLETION[1]].size
     columns = taken(arrays, COMPLETION[1], m, whole=True)
@@ -305,7 +308,10 @@ def checked_completion(arrays: dict[str, np.ndarray], q: int) -> Completion | No
     if (np.abs(covariance) > (1 + ROUNDING) * np.outer(sd, sd)).any():
         raise ValueError("the covariance of its completion is none")
     np.linalg.cholesky(covariance / np.outer(sd, sd))  # a ValueError where it has no inverse
-    return Completion(mean, columns, covariance)
+    noise = taken(arrays, NOISE, m) if NOISE in arrays else None
+    if noise is not None and not (np.isfinite(noise).all() and (noise >= 0).all() and noise.any()):
+        raise ValueError("the noise of its completion is none")
+    return Completion(mean, columns, covariance, noise)
 
 
 def _shared(arrays: dict[str, np.ndarray], q: int, outcome: str) -> SetEffects | None:
@@ -400,6 +406,11 @@ def checked_provenance(provenance: Any, p: int, attribution: Any) -> dict[str, A
     if type(patients) is not int or not 0 < patients <= provenance["rows"]:
         raise ValueError("its number of patients does not fit that of its rows")
     checked_reading(provenance.get("reading", {}))
+    reliability = provenance.get("reliability", {})
+    if type(reliability) is not dict or not all(
+        type(share) is float and 0.0 < share < 1.0 for share in reliability.values()
+    ):
+        raise ValueError("its reliabilities are none")
     return provenance
 
 

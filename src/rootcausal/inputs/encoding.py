@@ -49,12 +49,14 @@ class Unlike:
 class Encoding:
     """The variables of a user's table, what is known of them, and the columns that the method sees.
 
-    ``decimal_comma`` says that the cohort was written with decimal commas: 1,234 is 1.234 then.
+    ``decimal_comma`` says that the cohort was written with decimal commas: 1,234 is 1.234 then. ``noise``
+    (q,) are the standard deviations of the columns' measurement error, where a cohort is learned from.
     """
 
     variables: tuple[Variable, ...]
     precedence: Precedence | None = None
     decimal_comma: bool = False
+    noise: F64 | None = None
 
     @classmethod
     def numbers(cls, names: list[str]) -> Encoding:
@@ -64,9 +66,10 @@ class Encoding:
     @cached_property
     def layout(self) -> Layout:
         """Which variable each of the q columns belongs to, and which values a discrete one takes."""
-        return Layout.of_variables(
+        found = Layout.of_variables(
             [one.levels for one in self.variables], [one.kind == "nominal" for one in self.variables]
-        ).knowing(self.precedence)
+        )
+        return replace(found, precedence=self.precedence, noise=self.noise)
 
     def knowing(self, precedence: Precedence | None) -> Encoding:
         """The same variables, and what is known of their causal order."""

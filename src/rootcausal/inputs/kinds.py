@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
@@ -88,15 +88,28 @@ class Variable:
 
 
 @dataclass(frozen=True)
+class Reliability:
+    """What is said of one column: its share, or the standard deviation of its error; neither of repeats."""
+
+    share: float | None = None
+    sd: float | None = None
+
+    @property
+    def exact(self) -> bool:
+        return self.share == 1.0 or self.sd == 0.0
+
+
+@dataclass(frozen=True)
 class ColumnHints:
     """What the user says of kinds, by name or place of a column, and whether values may be missing.
 
-    ``logs`` names the columns of which the logarithm is taken.
+    ``logs`` names the columns of which the logarithm is taken, ``noisy`` says how reliable others are.
     """
 
     kinds: Mapping[str | int, Said]
     may_miss: bool
     logs: Sequence[str | int] = ()
+    noisy: Mapping[str | int, Reliability] = field(default_factory=dict)
 
 
 NO_HINTS = ColumnHints({}, may_miss=False)

@@ -46,8 +46,8 @@ class Matrix:
     measured : the same before values that are needed were filled in; None where none of them was missing.
     completion : what filled them in.
     nothing : (n,) patients who are not scored, by :func:`_nothing_told`; None where there are none.
-    told : the same with what rows of a matched set share, which ``values`` are without; None where they are
-        not.
+    told : the same with what rows of a matched set share, which ``values`` are without, or as measured, where
+        these are what is expected of true values; None where they are no different.
     """
 
     values: F64
@@ -76,9 +76,19 @@ class Matrix:
             return None
         slopes, doubt = model.adjustment_slopes(), np.zeros(len(self.measured))
         # Covariates come first, so nothing else that is missing leaves a doubt about them.
-        gone = np.isnan(self.measured[:, slopes != 0]).any(axis=1)
+        gone = self.completion.lacking(self.measured)[:, slopes != 0].any(axis=1)
         doubt[gone] = self.completion.spread(self.measured[gone], slopes[:, None])[:, 0]
         return doubt
+
+    def doubt_of_predictor(self, model: CausalModel) -> F64 | None:
+        """(n, p + 1): standard deviation that measurement error leaves to the predictor without the shock of
+        each variable and, last, with all of them; None where nothing is measured with error.
+        """
+        if self.measured is None or self.completion is None or self.completion.noise is None:
+            return None
+        slopes = model.shapley_slopes()
+        whole = slopes.sum(axis=1) + model.adjustment_slopes()
+        return self.completion.spread(self.measured, np.column_stack([whole[:, None] - slopes, whole]))
 
     def filled_in(self, model: CausalModel) -> np.ndarray:
         """(n, p): where a value was not measured, and an expected one stands in."""
@@ -249,13 +259,16 @@ def _completed(
 ) -> Matrix:
     """The same with expected values where needed ones are missing; what nobody needs stays missing."""
     columns = np.flatnonzero(np.isin(encoding.layout.variable, needed))
-    if not np.isnan(matrix.values[:, columns]).any():
+    if completion.noise is None and not np.isnan(matrix.values[:, columns]).any():
         return matrix
     telling = np.setdiff1d(encoding.layout.variable[completion.columns], needed)
     warn_of_not_telling([encoding.names[place] for place in telling if not present[place]])
     values = matrix.values.copy(order="F")
     values[:, columns] = completion.fill(matrix.values)[:, columns]
-    return Matrix(values, matrix.library, measured=matrix.values, completion=completion)
+    told = None
+    if completion.noise is not None:  # people read what was measured
+        told = np.where(np.isnan(matrix.values), values, matrix.values)
+    return Matrix(values, matrix.library, measured=matrix.values, completion=completion, told=told)
 
 
 def _nothing_told(values: F64, goes_by: Index, completion: Completion, layout: Layout) -> np.ndarray | None:

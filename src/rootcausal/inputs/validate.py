@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -11,15 +12,20 @@ import numpy as np
 
 from ..backends.choose import check_backend, choose_table, without_gpu
 from ..errors import InputError, MissingExtraError
-from ..method.moments import describe_columns
+from ..method.moments import Columns, describe_columns
 from ..method.set_effects import SetEffects
-from ..method.table import LARGEST
+from ..method.table import F64, LARGEST, Index
+from .encoding import Encoding
 from .from_frame import set_names, with_ids
 from .kinds import ColumnHints
 from .knowledge import Knowledge, precedence_of
 from .outcomes import Known, Target
 from .patients import Cohort, Patients, note_usable_readings, patients_of, readings_for_fit
+from .reliability import noise_of, refuse_impossible
 from .rules import Findings, note_columns, note_empty, note_not_finite
+
+# Complete rows for each column, from which on correlations tell what reliability cannot be.
+ROWS_A_COLUMN = 5
 
 
 @contextmanager
@@ -62,6 +68,11 @@ def open_cohort(
             backend = backend if gpu else without_gpu(backend)
             yield _in_memory(estimator, X, target, backend, prevalence, hints, groups, knowledge)
             return
+        if hints is not None and hints.noisy:
+            raise InputError(
+                "reliability draws true values of rows in memory, and these are on a cluster: fit on a "
+                "sample of them in memory, or without it"
+            )
         if groups is not None:
             raise InputError("groups are for the bootstrap, which needs the rows in memory: leave them out")
         try:
@@ -70,6 +81,27 @@ def open_cohort(
             raise MissingExtraError("backend='dask' needs Dask: pip install 'rootcausal[dask]'") from error
         with open_on_cluster(estimator, X, target, prevalence, hints, knowledge) as cohort:
             yield cohort
+
+
+def _measured_with_error(
+    encoding: Encoding,
+    hints: ColumnHints,
+    columns: Columns,
+    values: F64,
+    patients: Index | None,
+    sets: Index | None,
+    findings: Findings,
+) -> Encoding:
+    """The same variables, and how large the measurement error of their columns is."""
+    if sets is not None:
+        raise InputError("reliability is not for matched sets, which are told by differences: leave it out")
+    noise = noise_of(hints.noisy, encoding, columns, values, patients, findings)
+    findings.refuse()
+    if noise is not None:
+        whole = values[~np.isnan(values).any(axis=1)]
+        if len(whole) >= ROWS_A_COLUMN * values.shape[1]:
+            refuse_impossible(noise, np.atleast_2d(np.corrcoef(whole, rowvar=False)), encoding, columns.sd)
+    return replace(encoding, noise=noise)
 
 
 @contextmanager
@@ -157,6 +189,11 @@ def _in_memory(
         measured, values, patients = values, values - shared.shared(values, sets), sets
     raw = choose_table(backend, values, None if known is None else known.rows)
     columns = describe_columns(raw, prevalence)
+    if known is not None and hints is not None and hints.noisy:
+        encoding = _measured_with_error(encoding, hints, columns, values, patients, sets, findings)
+        if encoding.noise is not None:
+            raw = choose_table(backend, values, known.rows, noisy=True)
+            columns = describe_columns(raw, prevalence)
     if whole:
         note_columns(values, encoding.seen_names, columns, findings, encoding.dummy)
         findings.refuse()

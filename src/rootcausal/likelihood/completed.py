@@ -9,8 +9,8 @@ import numpy as np
 from ..backends.choose import incomplete_part, without_gpu
 from ..backends.missing_rows import ImputedCopies
 from ..method.layout import Layout
-from ..method.missing.imputation import expectation_maximization
-from ..method.missing.sums import DRAWS, Imputer, View
+from ..method.missing.imputation import expectation_maximization, imputer, true_values, view_of
+from ..method.missing.sums import DRAWS
 from ..method.moments import Columns
 from ..method.table import F64, Index
 from ..resampling.training_rows import TrainingRows
@@ -40,14 +40,15 @@ def copies(
     everything = np.arange(q)
     outcome = rows.outcome_of_all
     layout = (Layout.numbers(q) if rows.layout is None else rows.layout).take(everything)
-    view = View(everything, columns.mean, columns.sd, outcome.scores(columns), columns.weights)
+    view = view_of(columns, layout, everything, outcome)
     raw = incomplete_part("numba" if rows.backend == "cupy" else without_gpu(rows.backend), rows.X, known)
-    joint, *_ = expectation_maximization(raw, view, n)
-    lacking = np.isnan(rows.X).any(axis=1)
+    measured, *_ = expectation_maximization(raw, view, n)
+    joint = true_values(measured, view)
+    lacking = np.isnan(rows.X).any(axis=1) | rows.noisy
     whole, incomplete = np.flatnonzero(~lacking), np.flatnonzero(lacking)
     order = np.concatenate([whole, incomplete])
     for seed in range(SEEDS):
-        _, drawn = raw.filled(Imputer(view, joint, seed, everything, layout))
+        _, drawn = raw.filled(imputer(view, joint, seed, everything, layout))
         assert isinstance(drawn, ImputedCopies)
         values = drawn.standardized(everything, np.zeros(q), np.ones(q))[0].T
         for draw in range(DRAWS):

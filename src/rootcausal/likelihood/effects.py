@@ -197,13 +197,15 @@ def unshrunk_effects(rows: TrainingRows, model: CausalModel, penalized: bool = T
     """
     outcome, (n, q) = rows.outcome_of_all, rows.X.shape
     known = outcome.rows(rows.y)
-    columns = describe_columns(
-        choose_table(without_gpu(rows.backend), rows.X, known), rows.settings.prevalence
-    )
+    raw = choose_table(without_gpu(rows.backend), rows.X, known, rows.noisy)
+    columns = describe_columns(raw, rows.settings.prevalence)
     method = FIRTH if penalized and not isinstance(outcome, WITHOUT_PENALTY) else UNPENALIZED
     if isinstance(outcome, Continuous):
         method = LEAST_SQUARES
-    found = Effects.nothing(q, n, _why_none(rows), method, columns.sd)
+    sd = columns.sd
+    if rows.layout is not None and rows.layout.noise is not None:  # of true values
+        sd = np.sqrt(np.maximum(sd**2 - rows.layout.noise**2, FLAT * sd**2))
+    found = Effects.nothing(q, n, _why_none(rows), method, sd)
     if found.none:
         return found
     found = replace(found, copies=n_copies(rows), clustered=_groups_of(rows) is not None)

@@ -38,11 +38,13 @@ class Layout:
     variable : (q,) the variable of each column, ascending: dummies of one lie side by side.
     levels : (q,) the values that a discrete column takes, ascending; empty for a number.
     precedence : what is known of the order of the variables; None where that is nothing.
+    noise : (q,) standard deviation of the measurement error of each column; None where there is none.
     """
 
     variable: Index
     levels: tuple[F64, ...]
     precedence: Precedence | None = None
+    noise: F64 | None = None
 
     @classmethod
     def numbers(cls, n_columns: int) -> Layout:
@@ -125,7 +127,8 @@ class Layout:
         """The layout of some columns, ascending; their variables are numbered anew."""
         variables, variable = np.unique(self.variable[columns], return_inverse=True)
         known = None if self.precedence is None else self.precedence.take(variables)
-        return Layout(variable.astype(np.intp), tuple(self.levels[c] for c in columns), known)
+        noise = None if self.noise is None or not self.noise[columns].any() else self.noise[columns]
+        return Layout(variable.astype(np.intp), tuple(self.levels[c] for c in columns), known, noise)
 
     def any_of(self, probability: F64) -> F64:
         """(p,): that at least one column of each variable is something, by probabilities (q,) of the columns.

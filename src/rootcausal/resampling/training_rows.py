@@ -45,8 +45,13 @@ class TrainingRows:
 
     @cached_property
     def whole(self) -> bool:
-        """Whether no value is missing."""
-        return not has_missing(self.X)
+        """Whether all true values are known: none is missing, and none measured with error."""
+        return not (self.noisy or has_missing(self.X))
+
+    @property
+    def noisy(self) -> bool:
+        """Whether some columns are measured with error."""
+        return self.layout is not None and self.layout.noise is not None
 
     @cached_property
     def near(self) -> F64:
@@ -97,6 +102,8 @@ class TrainingRows:
                 rules += [known.acts, known.does_not]
             for some in rules:
                 digest.update(f"{some.size}: ".encode() + some.astype("<i8").tobytes())
+        if self.layout is not None and self.layout.noise is not None:
+            digest.update(b"noise: " + self.layout.noise.astype("<f8").tobytes())
         digest.update(np.ascontiguousarray(self.X).data)
         digest.update(np.ascontiguousarray(self.y).data)
         if self.groups is not None:

@@ -15,7 +15,8 @@ from ..layout import Layout
 from ..moments import Columns
 from ..table import F64, Index
 from .gaussian import JointGaussian, gaps_of, scattered
-from .noise import contents, normals, ranks_among_equals, row_keys, seed_state
+from .measurement import behind_measurements, with_measurements
+from .noise import MEASUREMENTS, contents, normals, ranks_among_equals, row_keys, seed_state
 from .rounding import to_levels
 
 # Rows that are standardized at once.
@@ -34,23 +35,31 @@ class Completion:
     ----------
     mean : (q,) of all columns.
     columns : (m,) those whose covariance is known, ascending.
-    covariance : (m, m) of these.
+    covariance : (m, m) of these; of their true values, where they are measured with error.
+    noise : (m,) variances of measurement error; None where there is none.
     """
 
     mean: F64
     columns: Index
     covariance: F64
+    noise: F64 | None = None
 
     @classmethod
-    def of(cls, columns: Columns, chosen: Index, joint: JointGaussian) -> Completion:
-        """Of columns whose chosen ones, standardized, are distributed as ``joint``; D may come after them."""
+    def of(
+        cls, columns: Columns, chosen: Index, joint: JointGaussian, noise: F64 | None = None
+    ) -> Completion:
+        """Of columns whose chosen ones, standardized, are distributed as ``joint``; D may come after them.
+
+        ``noise`` (m,) are variances of the measurement error of the standardized columns.
+        """
         m = chosen.size
         sd = columns.sd[chosen]
         mean = columns.mean.copy()
         mean[chosen] += joint.mean[:m] * sd
         covariance = joint.covariance[:m, :m] * np.outer(sd, sd)
         # Sums of products need not be the same to the last bit across the diagonal; a file asks for that.
-        return cls(mean, chosen, 0.5 * (covariance + covariance.T))
+        noise = None if noise is None else noise * sd * sd
+        return cls(mean, chosen, 0.5 * (covariance + covariance.T), noise)
 
     @classmethod
     def of_gram(cls, columns: Columns, chosen: Index, gram: F64, n_rows: float) -> Completion:
@@ -63,11 +72,31 @@ class Completion:
 
     @cached_property
     def _joint(self) -> JointGaussian:
-        return JointGaussian(np.zeros(self.columns.size), self.covariance / np.outer(self._sd, self._sd))
+        joint = JointGaussian(np.zeros(self.columns.size), self.covariance / np.outer(self._sd, self._sd))
+        return joint if self._noise is None else with_measurements(joint, self._noise)
+
+    @cached_property
+    def _noise(self) -> F64 | None:
+        return None if self.noise is None else self.noise / self._sd**2
+
+    @cached_property
+    def _of_place(self) -> Index:
+        """(d,) the column of each place of the joint Gaussian; that of a measurement is its true value's."""
+        if self._noise is None:
+            return self.columns
+        return np.append(self.columns, self.columns[np.flatnonzero(self._noise)])
+
+    def lacking(self, X: F64) -> np.ndarray:
+        """(n, q): the cells of which only an expectation is known: also all that are measured with error."""
+        lacking = np.isnan(X)
+        if self.noise is not None:
+            lacking[:, self.columns[self.noise > 0.0]] = True
+        return lacking
 
     def fill(self, X: F64) -> F64:
         """(n, q): X with each NaN replaced by its conditional expectation given all that the row has.
 
+        Of a column that is measured with error, each value is replaced by what is expected of the true one.
         Columns outside ``columns`` get their mean. X itself is returned where nothing is missing.
         """
         return self._filled(X, None)
@@ -79,11 +108,11 @@ class Completion:
         """
         filled = self._filled(X, seed_state(seed))
         if layout is not None and filled is not X:
-            to_levels(filled, np.isnan(X), layout)
+            to_levels(filled, self.lacking(X), layout)
         return filled
 
     def _filled(self, X: F64, noise: np.uint64 | None) -> F64:
-        holed = np.flatnonzero(np.isnan(X).any(axis=1))
+        holed = np.flatnonzero(self.lacking(X).any(axis=1))
         if not holed.size:
             return X
         filled = np.array(X, order="C")
@@ -97,11 +126,11 @@ class Completion:
                 values = gap.mean
                 if noise is not None:
                     key = keys[start + gap.rows, None]
-                    values = values + scattered(
-                        gap.precision, normals(noise, key, 0, self.columns[gap.places])
-                    )
-                at = self.columns[gap.places]
-                filled[rows[gap.rows, None], at] = self.mean[at] + values * self._sd[gap.places]
+                    values = values + scattered(gap.precision, normals(noise, key, 0, self._ids[gap.places]))
+                at, own = self._of_place[gap.places], gap.places < self.columns.size
+                row = np.broadcast_to(rows[gap.rows, None], at.shape)
+                sd = np.take(self._sd, np.minimum(gap.places, self.columns.size - 1))
+                filled[row[own], at[own]] = (self.mean[at] + values * sd)[own]
             some = filled[rows]
             filled[rows] = np.where(np.isnan(some), self.mean, some)
         return filled
@@ -112,7 +141,8 @@ class Completion:
         ``effects`` (q, v) are in the units of X, and zero for columns outside ``columns``.
         """
         spread = np.zeros((len(X), effects.shape[1]))
-        scaled = effects[self.columns] * self._sd[:, None]
+        scaled = np.zeros((self._of_place.size, effects.shape[1]))  # a measurement has no effect of its own
+        scaled[: self.columns.size] = effects[self.columns] * self._sd[:, None]
         for start in range(0, len(X), ROWS_PER_BLOCK):
             rows = np.arange(start, min(start + ROWS_PER_BLOCK, len(X)))
             for gap in gaps_of(self._standardized(X, rows), self._joint):
@@ -125,7 +155,13 @@ class Completion:
         return spread
 
     def _standardized(self, X: F64, rows: Index) -> F64:
-        return (X[rows[:, None], self.columns] - self.mean[self.columns]) / self._sd
+        Z: F64 = (X[rows[:, None], self.columns] - self.mean[self.columns]) / self._sd
+        return Z if self._noise is None else behind_measurements(Z, self._noise)
+
+    @property
+    def _ids(self) -> Index:
+        """(d,) what noise knows the places by."""
+        return np.append(self.columns, MEASUREMENTS + self._of_place[self.columns.size :])
 
 
 def shrunken(sums: F64, n_rows: float) -> F64:

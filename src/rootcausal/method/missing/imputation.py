@@ -22,6 +22,7 @@ from ..outcome import Outcome
 from ..table import F64, Index
 from .completion import Completion, shrunken
 from .gaussian import JointGaussian
+from .measurement import less_noise, with_measurements
 from .pooled import PooledRaw, RawPart
 from .sums import DRAWS, Imputer, IncompleteRaw, JointSums, View
 
@@ -144,9 +145,11 @@ def impute(
     """
     n = raw.shape[0]
     chosen, level = to_fill
-    view = _view(columns, chosen, outcome)
-    joint, sums, rounds, converged = expectation_maximization(raw, view, n)
-    filling = Imputer(view, joint, seed, chosen, layout.take(chosen))
+    taken = layout.take(chosen)
+    view = view_of(columns, taken, chosen, outcome)
+    measured_joint, sums, rounds, converged = expectation_maximization(raw, view, n)
+    joint = true_values(measured_joint, view)
+    filling = imputer(view, joint, seed, chosen, taken)
     complete, copies = raw.filled(filling)
     pooled = PooledRaw([RawPart(complete, 1.0), RawPart(copies, 1.0 / DRAWS)])
     about = pooled.column_moments(view.mean)
@@ -163,15 +166,31 @@ def impute(
         unknown=unknown,
         level=level,
     )
-    completion = Completion.of(columns, chosen, joint)
+    completion = Completion.of(columns, chosen, joint, view.noise)
     described = columns_about(view.mean, about, columns.weights, n)
     return Imputed(pooled, described, filling.layout, chosen, completion, done)
 
 
-def _view(columns: Columns, chosen: Index, outcome: Scored) -> View:
-    """Standardized columns, and the outcome with mean zero and unit variance in the population."""
-    scores = outcome.scores(columns)
-    return View(chosen, columns.mean[chosen], columns.sd[chosen], scores, columns.weights)
+def view_of(columns: Columns, layout: Layout, chosen: Index, outcome: Scored) -> View:
+    """Standardized columns, and the outcome with mean zero and unit variance in the population.
+
+    ``layout`` is that of the ``chosen`` columns.
+    """
+    scores, sd = outcome.scores(columns), columns.sd[chosen]
+    noise = None if layout.noise is None else (layout.noise / sd) ** 2
+    return View(chosen, columns.mean[chosen], sd, scores, columns.weights, noise)
+
+
+def true_values(measured: JointGaussian, view: View) -> JointGaussian:
+    """The Gaussian of true values, given that of what was measured, and of D."""
+    return measured if view.noise_of_all is None else less_noise(measured, view.noise_of_all)
+
+
+def imputer(view: View, joint: JointGaussian, seed: int, ids: Index, layout: Layout) -> Imputer:
+    """How to fill in columns, and D, that are distributed as ``joint``."""
+    if view.noise_of_all is not None:
+        joint = with_measurements(joint, view.noise_of_all)
+    return Imputer(view, joint, seed, ids, layout)
 
 
 def expectation_maximization(

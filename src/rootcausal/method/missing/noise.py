@@ -17,6 +17,8 @@ U64 = NDArray[np.uint64]
 
 GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 SEEDS = 1 << 64
+# What measurements are known by beside their columns' true values: these numbers and those of the columns.
+MEASUREMENTS = 1 << 32
 HALF = 2.0**-32
 
 

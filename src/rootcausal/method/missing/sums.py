@@ -32,6 +32,7 @@ class View:
     mean, sd : (m,) what they are standardized by.
     scores : (2,) what D is for controls and for cases, standardized too; None where each row has its own.
     weights : what a row of each class counts.
+    noise : (m,) variances of measurement error, standardized likewise; None where there is none.
     """
 
     cols: Index
@@ -39,11 +40,17 @@ class View:
     sd: F64
     scores: F64 | None
     weights: ClassWeights
+    noise: F64 | None = None
 
     @property
     def size(self) -> int:
         """Columns and D together, m + 1."""
         return self.cols.size + 1
+
+    @property
+    def noise_of_all(self) -> F64 | None:
+        """(m + 1,) the same with D, which has none."""
+        return None if self.noise is None else np.append(self.noise, 0.0)
 
     def outcome_of(self, known: np.ndarray) -> F64:
         """(n,) D, of what tables know of it (see :func:`rootcausal.method.table.classes_of`)."""
@@ -114,7 +121,8 @@ class Imputer:
 
     Attributes
     ----------
-    view, joint : which Gaussian the columns come from, given what a row has and its D.
+    view, joint : which Gaussian the columns come from, given what a row has and its D; where there is noise,
+        they are true values, and their measurements come last (see :mod:`.measurement`).
     seed : of the noise, which belongs to what the row holds, the draw and the column, and to nothing else.
     ids : (m,) the columns of the view in the whole cohort: by them the noise knows its column.
     layout : of the columns of the view; those with levels get one of these.
@@ -147,6 +155,6 @@ class IncompleteRaw(Described, Protocol):
 
     def filled(self, filling: Imputer) -> tuple[RawTable, RawTable]:
         """The columns of the view, complete: rows that have them all; and :data:`DRAWS` copies of each other
-        row, filled in at random. Either may have no rows.
+        row, filled in at random. Either may have no rows. Where the view has noise, all rows are copied.
         """
         ...
