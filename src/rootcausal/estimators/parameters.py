@@ -146,7 +146,7 @@ def plain_parameters(parameters: Mapping[str, Any], log: Sequence[str] | None) -
     found = {name: _plain(value) for name, value in parameters.items() if name != "progress"}
     known = found["knowledge"]
     found["knowledge"] = None if known is None else Knowledge.of(known).to_dict()
-    noisy = found["reliability"]
+    noisy = found.get("reliability")
     found["reliability"] = (
         None if noisy is None else {_name(column): plain(one) for column, one in noisy.items()}
     )
