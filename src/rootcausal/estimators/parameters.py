@@ -147,9 +147,8 @@ def plain_parameters(parameters: Mapping[str, Any], log: Sequence[str] | None) -
     known = found["knowledge"]
     found["knowledge"] = None if known is None else Knowledge.of(known).to_dict()
     noisy = found.get("reliability")
-    found["reliability"] = (
-        None if noisy is None else {_name(column): plain(one) for column, one in noisy.items()}
-    )
+    if noisy is not None:
+        found["reliability"] = {_name(column): plain(one) for column, one in noisy.items()}
     return found | {"kinds": _plain_kinds(found["kinds"]), "log": log}
 
 
