@@ -606,8 +606,8 @@ def test_json_has_its_keys_and_nothing_else_is_printed(tmp_path: Path) -> None:
     result = run("look", path, "--target", "ill", "--json")
     page = json.loads(result.stdout)
     assert result.stderr == ""
-    keys = "version file rows rows_asked columns target outcome time strata candidates pairs findings"
-    keys += " suggested fit"
+    keys = "version file rows rows_asked columns target outcome time strata start candidates pairs"
+    keys += " findings suggested fit"
     assert set(page) == set(keys.split())
     keys = "name kind different missing missing_share range levels example"
     assert set(page["columns"][0]) == set(keys.split())

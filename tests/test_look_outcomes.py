@@ -232,13 +232,23 @@ def test_a_name_that_says_censoring_is_doubted() -> None:
 
 
 @pytest.mark.parametrize("target", ["status", "tstart"])
-def test_rows_that_are_intervals_get_no_line(target: str) -> None:
+def test_rows_that_are_intervals_are_fitted_from_start_to_stop(target: str) -> None:
     start = np.where(np.arange(N) % 2, OTHER, 0)
     columns = table(id=np.arange(N) // 2, tstart=start, tstop=start + TIME, status=EVENT)
     seen = look(columns, target)
     one = named(seen, "intervals")
-    assert one is not None and one.columns == ("tstart", "tstop") and fit_arguments(seen, "t.csv") is None
+    assert one is not None and one.columns == ("tstart", "tstop")
+    assert (seen.time, seen.start) == ("tstop", "tstart")
+    assert line(seen).startswith("fit t.csv --time tstop --event status --start tstart --id id")
     assert named(look(columns.drop_columns(["tstart"]), "status"), "intervals") is None
+    plain = table(id=np.arange(N) // 2, start=start, stop=start + TIME, event=EVENT)
+    assert (look(plain, "event").time, look(plain, "event").start) == ("stop", "start")
+
+
+def test_what_may_compete_is_named() -> None:
+    words = np.where(EVENT, "dead", np.where(np.arange(N) % 9, "alive", "graft"))
+    one = named(look(table(time=TIME, death=words), "death", time="time"), "competing event")
+    assert one is not None and one.options == (("--competing", "graft"),) and not one.in_line
 
 
 def test_an_end_that_is_not_known_is_none() -> None:

@@ -97,7 +97,15 @@ def _read(cohort: TableFile, id_column: str | None, outcome: NamedOutcome, na: S
     if not table.num_rows:
         raise InputError(f"{shown(cohort)} has column names but no rows.")
     with status_if_slow(f"looking at {quoted(cohort)}"):
-        return look_at(table, target, id_column, time=time, outcome=outcome.outcome, strata=outcome.strata)
+        return look_at(
+            table,
+            target,
+            id_column,
+            time=time,
+            outcome=outcome.outcome,
+            strata=outcome.strata,
+            start=outcome.start,
+        )
 
 
 # --- on the terminal --------------------------------------------------------------------------------------
@@ -275,6 +283,7 @@ def _as_dict(seen: "Look", path: Path, read_so: list[str]) -> dict[str, Any]:
         "outcome": None if target is None else _kind(seen),
         "time": seen.time,
         "strata": seen.strata,
+        "start": seen.start,
         "candidates": list(seen.candidates),
         "pairs": [{"time": time, "event": event} for time, event in seen.pairs],
         "findings": [

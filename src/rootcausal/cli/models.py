@@ -135,11 +135,14 @@ def _preflight(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
     if table.num_rows > ROWS_ENOUGH:
         table = table.take(np.linspace(0, table.num_rows - 1, ROWS_ENOUGH).astype(np.int64))
     said = _said(patients, roles)
-    seen = look(table, target, roles.id_column, said, time, roles.outcome.said, named.get("--strata"))
+    design = named.get("--strata"), named.get("--start")
+    seen = look(table, target, roles.id_column, said, time, roles.outcome.said, *design)
     # Rows that differ in a column that was left out are no copies; and of the ids everything was said.
     silent = {"repeated rows"} if roles.drop or roles.after or roles.keep else set()
     if getattr(roles.outcome, "positive", None) is not None:
-        silent.add("contradiction")  # which label it is was said
+        silent |= {"contradiction", "competing event"}  # which label it is was said
+    if getattr(roles.outcome, "competing", ()):
+        silent.add("competing event")
     answered = _answered(patients, roles)
     doubts = [
         one

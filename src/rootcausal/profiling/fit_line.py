@@ -10,8 +10,8 @@ from .look import Look, variables_left
 
 # Options that say which column is the outcome: they are in the line by themselves.
 # What no option deals with, and a fit refuses.
-PREVENTS = ("nothing measured", "intervals")
-OF_OUTCOME = ("--time", "--event", "--outcome", "--strata")
+PREVENTS = ("nothing measured",)
+OF_OUTCOME = ("--time", "--event", "--outcome", "--strata", "--start")
 
 
 def fit_arguments(look: Look, path: str | PathLike[str], read_so: Sequence[str] = ()) -> list[str] | None:
@@ -29,16 +29,17 @@ def fit_arguments(look: Look, path: str | PathLike[str], read_so: Sequence[str] 
         return None
     file = fspath(path)
     outcome = ["--target", target.name, *([] if of_labels else ["--outcome", str(look.kind)])]
-    if look.strata is not None:
-        outcome += ["--strata", look.strata]
     if look.time is not None:
         outcome = ["--time", look.time, "--event", target.name]
+    outcome += [] if look.start is None else ["--start", look.start]
+    outcome += [] if look.strata is None else ["--strata", look.strata]
     found = dict.fromkeys(option for one in look.findings if one.in_line for option in one.options)
     found = {option: None for option in found if option[0] not in OF_OUTCOME}
     order = (
         "--levels",
         "--positive",
         "--negative",
+        "--competing",
         "--id",
         "--after",
         "--drop",

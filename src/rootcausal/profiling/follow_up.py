@@ -87,22 +87,25 @@ def find_pair(time: str, event: str, sure: bool) -> list[Finding]:
     return [Finding("follow-up", (time,), sentence, options)]
 
 
-def find_intervals(time: Counted, columns: Sequence[Counted]) -> list[Finding]:
-    """That rows are intervals of follow-up, where ``time`` is one end of them."""
+def ends_of_intervals(columns: Sequence[Counted]) -> tuple[str, str] | None:
+    """The columns that say from when on and until when each row was at risk, where rows are intervals."""
     ends = intervals_in(cells.name for cells in columns)
     numbers = {cells.name: cells.numbers for cells in columns if cells.numbers is not None}
-    if ends is None or time.name not in ends or not set(ends) <= set(numbers):
-        return []
+    if ends is None or not set(ends) <= set(numbers):
+        return None
     start, stop = (numbers[name] for name in ends)
-    if not bool((start > 0).any()) or bool((start > stop).any()):
-        return []
-    names = " and ".join(map(quoted, ends))
+    return ends if bool((start > 0).any()) and not bool((start > stop).any()) else None
+
+
+def find_intervals(ends: tuple[str, str]) -> list[Finding]:
+    """That rows are intervals of follow-up, from one of these columns to the other."""
+    names = " to ".join(map(quoted, ends))
     sentence = (
-        f"Rows are intervals of follow-up (counting process), by {names}: several rows of a patient, or "
-        "patients who came late, are not fitted as such. Make a row of each patient, with the time from the "
-        "start to the event or to the end of follow-up. Until then no fit is proposed."
+        f"Rows are intervals of follow-up (counting process), from {names}: each is at risk from its start "
+        "on only. Several rows of a patient belong together by --id, and patients who came late count from "
+        "then on."
     )
-    return [Finding("intervals", ends, sentence)]
+    return [Finding("intervals", ends, sentence, (("--start", ends[0]),), True)]
 
 
 def find_late_events(facts: TargetFacts, ill: Index, time: Counted) -> tuple[TargetFacts, list[Finding]]:
@@ -178,20 +181,23 @@ def find_event(facts: TargetFacts, time: Counted, n_gone: int) -> list[Finding]:
 def _competing(facts: TargetFacts) -> list[Finding]:
     """Labels that are neither the event nor the mere end of follow-up, as a transplant is before death."""
     others = [
-        f"{quoted(label, 30)} ({count})"
+        (label, count)
         for label, count in facts.labels
         if label != facts.disease and says_ill(label) is not False and not says_missing(label)
     ]
     if facts.guessed or not others or len(facts.labels) < 3:
         return []
+    named = listed([f"{quoted(label, 30)} ({count})" for label, count in others])
     counts = "counts" if len(others) == 1 else "count"
     sentence = (
-        f"{listed(others)} in {quoted(facts.name)} {counts} as the end of follow-up without the event. What "
-        "keeps the event from coming, or takes away those who are the worst, is a competing event: risks "
-        f"then are those of patients in whom nothing but {quoted(facts.disease or '', 30)} happens. Count it "
-        "as the event too, in the file, if you ask for either."
+        f"{named} in {quoted(facts.name)} {counts} as the end of follow-up without the event. Name with "
+        "--competing what keeps the event from coming, or takes away those who are the worst: risks are else "
+        f"those of patients in whom nothing but {quoted(facts.disease or '', 30)} happens."
     )
-    return [Finding("competing event", (facts.name,), sentence)]
+    # What is by its words an end as bad as the event: after a death nothing else comes.
+    sure = all(says_ill(label) for label, _ in others)
+    options = tuple(("--competing", label) for label, _ in others)
+    return [Finding("competing event", (facts.name,), sentence, options, sure)]
 
 
 def in_words(time: Counted) -> str:

@@ -19,6 +19,7 @@ from .duplicates import find_coarser, find_computed, find_copies, find_recorded,
 from .findings import Finding
 from .follow_up import (
     as_event,
+    ends_of_intervals,
     event_codes,
     find_event,
     find_intervals,
@@ -91,7 +92,8 @@ class Look:
     followed : how long that was, in words.
     number : whether the target is taken for a number.
     kind : what the target is: the name of an outcome; None where no target was named.
-    strata : the column that says which rows are a matched set; None without one.
+    strata : the column that says which rows are a matched set, or a stratum of times; None without one.
+    start : the column that says from when on rows are at risk; None without one.
     findings : what to know before a fit.
     n_asked : in how many rows copies, and columns that decide the outcome, were looked for.
     """
@@ -108,6 +110,7 @@ class Look:
     number: bool = False
     kind: str | None = None
     strata: str | None = None
+    start: str | None = None
 
 
 def look(
@@ -118,8 +121,9 @@ def look(
     time: str | None = None,
     outcome: Said | None = None,
     strata: str | None = None,
+    start: str | None = None,
 ) -> Look:
-    """Look at a pyarrow table; ``target``, ``id_column`` and ``time`` are columns of it.
+    """Look at a pyarrow table; ``target``, ``id_column``, ``time``, ``strata``, ``start`` are its columns.
 
     What the user ``said`` that a column is needs no guess, and no doubt. With a ``time`` of follow-up the
     target is the event; where neither that nor the kind of ``outcome`` is given, both are guessed.
@@ -134,12 +138,16 @@ def look(
     if target is not None and time is None and outcome is None:
         target, time, proposed = _follow_up_found(target, all_columns, kinds)
     by_name = {cells.name: cells for cells in all_columns}
+    if target is not None and outcome is None:
+        time, start, of_intervals = _intervals_found(by_name[target], time, start, all_columns)
+        proposed = [*proposed, *of_intervals]
     for name in (target, time):
         if name is not None and kinds[name] in ("id", "date"):
             kinds[name] = "number" if by_name[name].form == "number" else "text"
     facts = tuple(facts_of(cells, kinds[cells.name]) for cells in all_columns)
     table, columns, kinds = _with_outcome(table, all_columns, kinds, target, time, outcome)
-    told = [name for name in (target, time) if name is not None]
+    of_strata = strata if time is not None else None
+    told = [name for name in (target, time, start, of_strata) if name is not None]
     variables = [cells for cells in columns if cells.name not in told]
     rows = _rows_asked(table.num_rows, table.num_columns)
     of_commas = find_unclear_commas({one.name: unclear[one.name] for one in variables if one.name in unclear})
@@ -147,7 +155,7 @@ def look(
     findings = [
         *find_headers(headers),
         *of_commas,
-        *find_ids(variables, kinds, id_column, table),
+        *find_ids(variables, kinds, id_column, table, start is not None),
         *find_dates(variables, kinds),
         *find_texts(variables, kinds),
         *find_people(variables, kinds),
@@ -170,7 +178,7 @@ def look(
     n_asked = n_rows if rows.size == table.num_rows else rows.size
     out_of = (n_rows, facts, seen.labels, could, tuple(findings), n_asked)
     kind = None if target is None else "matched" if sets is not None else seen.kind
-    return Look(*out_of, pairs, time, followed, seen.number, kind, sets)
+    return Look(*out_of, pairs, time, followed, seen.number, kind, sets or of_strata, start)
 
 
 class _Outcome(NamedTuple):
@@ -211,9 +219,19 @@ def _outcome(
     ill, labels = event_codes(ill, used), as_event(labels)
     labels, contradicted = find_contradiction(labels, ill, columns)
     labels, late = find_late_events(labels, ill, next(c for c in columns if c.name == time))
-    said = [*find_intervals(by_name[time], [*by_name.values()]), *contradicted, *late]
-    said = [*said, *find_event(labels, by_name[time], n_gone)]
+    said = [*contradicted, *late, *find_event(labels, by_name[time], n_gone)]
     return _Outcome(labels, ill, EVENTS, findings=said, kind="survival")
+
+
+def _intervals_found(
+    event: Counted, time: str | None, start: str | None, columns: list[Counted]
+) -> tuple[str | None, str | None, list[Finding]]:
+    """Where rows are intervals of follow-up, of which ``time`` is one end: the end, the start, and a word."""
+    ends = ends_of_intervals(columns)
+    labels = 2 <= event.n_different <= MOST_LABELS and event.name not in (ends or ())
+    if start is not None or ends is None or not labels or time not in (None, *ends):
+        return time, start, []
+    return ends[1], ends[0], find_intervals(ends)
 
 
 def _sets(
@@ -385,7 +403,7 @@ def _both_classes(ill: Index, rows: Index) -> Index:
 def variables_left(look: Look) -> list[str]:
     """The columns that the proposed line fits."""
     out = _left_out(list(look.findings))
-    told = {look.time, look.strata, None if look.target is None else look.target.name}
+    told = {look.time, look.strata, look.start, None if look.target is None else look.target.name}
     return [
         column.name
         for column in look.columns

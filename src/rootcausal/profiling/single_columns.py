@@ -54,11 +54,21 @@ _MOST_OUTSIDE = 0.05
 # With fewer, what a site adds to the risk is mostly chance.
 PATIENTS_A_SITE = 15
 
+# Of rows that are no intervals of follow-up.
+ONE_OF_EACH = "; keeping one row of each is better still"
+
 
 def find_ids(
-    columns: Sequence[Counted], kinds: dict[str, Shape], chosen: str | None, table: object
+    columns: Sequence[Counted],
+    kinds: dict[str, Shape],
+    chosen: str | None,
+    table: object,
+    intervals: bool = False,
 ) -> list[Finding]:
-    """Ids: one of them names the patients (``chosen`` where the user says which), the others are left out."""
+    """Ids: one of them names the patients (``chosen`` where the user says which), the others are left out.
+
+    Rows may be ``intervals`` of the follow-up of a patient.
+    """
     ids = [cells for cells in columns if kinds[cells.name] == "id"]
     patient = chosen
     if patient is None:
@@ -68,7 +78,7 @@ def find_ids(
         best = sorted(named, key=lambda cells: not says_patient(cells.name)) or texts
         patient = best[0].name if best else None
     found = [
-        _of_patients(cells, columns, table, believed=cells.name == chosen)
+        _of_patients(cells, columns, table, cells.name == chosen, intervals)
         for cells in ids
         if cells.name == patient
     ]
@@ -89,7 +99,9 @@ def find_ids(
     ]
 
 
-def _of_patients(cells: Counted, columns: Sequence[Counted], table: object, believed: bool) -> Finding:
+def _of_patients(
+    cells: Counted, columns: Sequence[Counted], table: object, believed: bool, intervals: bool
+) -> Finding:
     name, option = cells.name, (("--id", cells.name),)
     n_ids = cells.n_different + len(cells.strange)
     if n_ids >= cells.n_observed:
@@ -115,8 +127,8 @@ def _of_patients(cells: Counted, columns: Sequence[Counted], table: object, beli
         "repeated patients",
         (name,),
         f"{plural(cells.n_rows, 'row')} of {plural(n_ids, 'patient')} (column {quoted(name)}): rows of one "
-        "patient are no new evidence. With --id, resamples are of patients; keeping one row of each is "
-        "better still.",
+        "patient are no new evidence. With --id, resamples are of patients"
+        f"{'' if intervals else ONE_OF_EACH}.",
         option,
         True,
     )
