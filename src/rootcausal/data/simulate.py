@@ -208,8 +208,7 @@ def _check_design(design: str, prevalence: float | None, n_samples: int) -> None
 
 def _check_outcome(outcome: str, events: float | None, design: str, prevalence: float | None) -> None:
     if outcome not in list(SIMULATORS):
-        hint = "; simulate_matched draws matched sets" if outcome == "matched" else ""
-        raise InputError(f"unknown outcome {outcome!r}: choose one of {', '.join(SIMULATORS)}{hint}")
+        raise InputError(f"unknown outcome {outcome!r}: choose one of {', '.join(SIMULATORS)}")
     asked = {"prevalence": prevalence, "design": None if design == DESIGNS[0] else design, "events": events}
     for name, value in asked.items():
         if value is not None and name not in SIMULATORS[outcome].takes:
