@@ -8,6 +8,7 @@ from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,7 +17,7 @@ from ..inputs.kinds import ColumnHints
 from ..inputs.knowledge import Knowledge
 from ..inputs.matched import variables_and_sets
 from ..inputs.patients import Cohort
-from ..inputs.survival import FollowUp
+from ..inputs.survival import IN_MEMORY, FollowUp
 from ..method.model import CausalModel
 from ..method.pipeline import Settings
 from ..method.table import F64
@@ -144,6 +145,8 @@ class RCISurvival(Estimator):
         if y is not None and time is not None:
             raise InputError("time is another name of y: give one of them")
         if strata is not None:
+            if nw.dependencies.is_dask_dataframe(X):
+                raise InputError(f"strata needs the rows in memory, not on a cluster: {IN_MEMORY}")
             X, strata = variables_and_sets(X, strata)
         times = time if y is None else y
         return X, FollowUp(times, event, self.positive, self.horizon, self.competing, start, strata)

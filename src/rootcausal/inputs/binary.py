@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from ..errors import InputError
 from ..method.table import Index
 from ..outcomes.binary import Binary
 from ..wording import listed, one_line, plain, share
 from .from_frame import own_name
-from .label_groups import Rule, label_key, split_labels
+from .label_groups import Grouping, Rule, label_key, split_labels
 from .labels import text_of
 from .outcomes import (
+    LABELS_AT_MOST,
     Ask,
     ChosenOutcome,
     Column,
@@ -39,6 +41,7 @@ from .target import (
     called,
     choose_classes,
     choose_counted,
+    choose_groups,
     encode_known,
     encode_target,
     refuse_few_of_a_class,
@@ -79,27 +82,34 @@ class Diagnosis(Target):
         with findings.noting():
             labels = seen.in_order("the target")
             counts = np.array([seen.counts[label] for label in labels.tolist()])
-            classes = choose_classes(labels, counts, title, self.positive)
+            grouping = Grouping.of(self.positive, labels)
+            if grouping is None:
+                classes = choose_classes(labels, counts, title, self.positive)
+                ill = labels == classes[1]
+            else:
+                ill, classes = choose_groups(labels, counts, grouping)
+            if grouping is not None and len(seen.counts) == LABELS_AT_MOST:
+                raise InputError(f"{columns['y'].called} holds {LABELS_AT_MOST} different labels or more")
         findings.refuse()
-        disease = classes.tolist()[1]
-        n_cases = seen.counts[disease]
+        diseases, n_cases = tuple(labels[ill].tolist()), int(counts[ill].sum())
         outcome = Binary(n_cases / sum(seen.counts.values()))
-        return KnownThere(LabelRows(name, disease), outcome, classes, {"cases": n_cases}, title)
+        return KnownThere(LabelRows(name, diseases), outcome, classes, {"cases": n_cases}, title)
 
 
 @dataclass(frozen=True)
 class LabelRows:
-    """Labels: 1 where the column holds ``disease``, and else 0."""
+    """Labels: 1 where the column holds one of the ``diseases``, and else 0."""
 
     name: Hashable
-    disease: Any
+    diseases: tuple[Any, ...]
 
     @property
     def columns(self) -> tuple[Hashable, ...]:
         return (self.name,)
 
     def rows(self, partition: pd.DataFrame) -> np.ndarray:
-        return is_label(partition[self.name], self.disease).astype(np.intp)
+        held = [is_label(partition[self.name], disease) for disease in self.diseases]
+        return np.any(held, axis=0).astype(np.intp)
 
 
 def _labels_in(name: Hashable, partition: pd.DataFrame) -> CountedLabels:

@@ -215,18 +215,23 @@ def encode_target(y: Any, positive: Any, n_rows: int, findings: Findings) -> tup
 def _encode_grouped(labels: np.ndarray, grouping: Grouping) -> tuple[Index, np.ndarray]:
     """Labels (n,) as 0 and 1, and what both groups are called."""
     with _as_input_error():
-        different = np.unique(labels)
-    grouping.refuse_unknown(different)
+        different, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    ill, classes = choose_groups(different, counts, grouping)
+    return ill[codes].astype(np.intp), classes
+
+
+def choose_groups(
+    labels: np.ndarray, counts: np.ndarray, grouping: Grouping
+) -> tuple[npt.NDArray[np.bool_], np.ndarray]:
+    """(k,) which of the different labels are the disease, and what both groups are called."""
+    grouping.refuse_unknown(labels)
     ill = grouping.holds(labels)
-    others = [label for label in different if not grouping.holds(np.array([label]))[0]]
-    if not ill.any() or not others:
-        which = "all labels" if not others else "no label"
-        raise InputError(
-            f"positive={grouping.name!r} takes {which} of the target for the disease: choose others"
-        )
-    classes = grouping.classes(others)
-    refuse_few_of_a_class(classes, np.array([int((~ill).sum()), int(ill.sum())]))
-    return ill.astype(np.intp), classes
+    if ill.all() or not ill.any():
+        which = "all labels" if ill.all() else "no label"
+        raise InputError(f"positive={grouping.name!r} takes {which} of the target: choose others")
+    classes = grouping.classes(labels[~ill].tolist())
+    refuse_few_of_a_class(classes, np.array([counts[~ill].sum(), counts[ill].sum()]))
+    return ill, classes
 
 
 def encode_known(y: Any, classes: np.ndarray, n_rows: int, positive: Any = None) -> Index:

@@ -69,7 +69,7 @@ def page_content(
     if not isinstance(units, Mapping):
         raise InputError(f"units must be a dict from variables to their units, not {type(units).__name__}")
     by: dict[str, Any] = {} if horizon is None else {"horizon": horizon}
-    if known is not None and known.strata is not None:
+    if known is not None and known.strata is not None and model._model.attribution.outcome == "matched":
         by["strata"] = known.strata
     X, ids = model._with_ids(X, ids)
     if groups is not None:

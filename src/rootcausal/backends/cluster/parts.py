@@ -106,7 +106,13 @@ class Grain:
     def hazard_sums(self, cols: Index, beta: F64) -> LossSums:
         return self._loss_sums("hazard_sums", cols, beta)
 
-    def _loss_sums(self, method: str, cols: Index, beta: F64) -> LossSums:
+    def stage_sums(self, cols: Index, beta: F64) -> LossSums:
+        return self._loss_sums("stage_sums", cols, beta)
+
+    def count_sums(self, cols: Index, beta: F64, dispersion: float) -> LossSums:
+        return self._loss_sums("count_sums", cols, beta, dispersion)
+
+    def _loss_sums(self, method: str, cols: Index, beta: F64, *more: float) -> LossSums:
         total = LossSums(0.0, np.zeros(beta.size), np.zeros((beta.size, beta.size)))
         for start in range(0, len(self.labels), ROWS_A_STEP):
             rows = slice(start, start + ROWS_A_STEP)
@@ -114,7 +120,7 @@ class Grain:
             if cols.size:
                 errors = np.stack([self.errors[int(column)][rows] for column in cols])
             table = type(self.table)(errors, self.labels[rows])
-            total = total + getattr(table, method)(np.arange(cols.size), beta)
+            total = total + getattr(table, method)(np.arange(cols.size), beta, *more)
         return total
 
     def level_counts(self, cols: Index, edges: F64) -> F64:
