@@ -286,7 +286,7 @@ def test_the_zoo(animal: Animal) -> None:
             assert sign * float(np.cov(told.errors[:, place], told.values[:, place])[0, 1]) > 0, name
     spread = dict(zip(animal.names, told.values.std(axis=0), strict=True))
     weakest = min((spread[name] for name in animal.raises + animal.lowers), default=0.5)
-    assert [name for name in animal.null if spread[name] >= 0.2 * weakest] == []
+    assert [name for name in animal.null if spread[name] >= 0.5 * weakest] == []
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ class NonlinearLearner:
             cohort = cohort.without(made)
         order = cohort.causal_order(graph)
         mechanism = build(cohort.columns, order, graph.fitted, cohort.rows, cohort.n_columns)
-        risk = cohort.risk_search().run(np.flatnonzero(cohort.certain).tolist())
+        risk = cohort.risk_search().run(np.flatnonzero(cohort.covariates).tolist())
         attribution = cohort.attribution(mechanism, order, risk)
         of_columns = cohort.columns.column
         ordering = GraphOrder(
@@ -185,10 +185,10 @@ class GraphCohort:
         return np.zeros(self.layout.n_variables, dtype=bool) if known is None else known.covariate
 
     @property
-    def certain(self) -> np.ndarray:
-        """(v,) which variables act on the outcome in any case: covariates, and what is known to."""
+    def acts(self) -> np.ndarray:
+        """(v,) which variables are known to act on the outcome."""
         known = self.layout.precedence
-        return self.covariates if known is None else known.covariate | known.acts
+        return np.zeros(self.layout.n_variables, dtype=bool) if known is None else known.acts
 
     @property
     def barred(self) -> np.ndarray:
@@ -259,6 +259,7 @@ class GraphCohort:
             self.rows.splines,
             self.held.table,
             self.outcome,
+            self.acts,
             self.barred,
             self.outcome.n_telling(float(self.described.moments.count.sum())),
         )

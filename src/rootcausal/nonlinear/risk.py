@@ -13,17 +13,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..method.attribution.direct_causes import find_direct_causes
 from ..method.attribution.regression import Coefficients, separates, shrunken
+from ..method.attribution.sparse import EXPECTED_CAUSES_OF_D, refit
+from ..method.attribution.spike_slab import Prior
+from ..method.linear import NOTABLE_LOG_ODDS
 from ..method.outcome import Loss, Outcome
 from ..method.table import F64, Index, Table
 from .fitting import Fitter
 from .rows import PRODUCT_WITHIN, TERMS_A_CAUSE
 
+# Of the extended BIC (Chen & Chen 2008), between 0, which is BIC, and 1.
+EXTENDED = 0.5
 # Groups of terms that are added at most, and tried in vain in a row.
 MOST_GROUPS = 50
 MOST_TRIES = 5
 # Terms whose Wald statistic is so many times what they have to tell are not taken away on trial.
 SURE_TO_TELL = 3.0
+# Of what is notable, what effects that are left out may be together.
+SPECK = 0.1
 # So many rows of a score that is zero keep a matrix of nearly equal columns from being singular.
 RIDGE = 1e-6
 
@@ -63,7 +71,7 @@ class RiskSearch:
     splines : (q · TERMS_A_CAUSE, n) rows of the splines.
     make_table : holds the outcomes.
     outcome : what they are.
-    barred : (v,) which variables are known not to act on the outcome.
+    acts, barred : (v,) which variables are known to act on the outcome, and known not to.
     n_telling : as many patients, of those who tell most of the outcome, would tell as much.
     """
 
@@ -74,11 +82,12 @@ class RiskSearch:
         splines: F64,
         make_table: MakeTable,
         outcome: Outcome,
+        acts: np.ndarray,
         barred: np.ndarray,
         n_telling: float,
     ) -> None:
         self._fitter, self._columns, self._splines = fitter, columns, splines
-        self._barred = barred
+        self._acts, self._barred = acts, barred
         self._make_table, self._outcome = make_table, outcome
         self._price = 0.5 * np.log(max(n_telling, 2.0))
 
@@ -95,8 +104,9 @@ class RiskSearch:
         freedom = np.array([list(map(len, groups)), list(map(len, whole))], dtype=np.intp)
         return lines, curves, freedom
 
-    def run(self, always: Sequence[int]) -> Risk:
-        """The terms that tell the outcome; lines of the variables ``always`` are among them in any case."""
+    def run(self, covariates: Sequence[int]) -> Risk:
+        """The terms that tell the outcome; lines of covariates are among them in any case."""
+        always = [v for v in range(len(self._columns)) if v in covariates or self._acts[v]]
         kept = [self._lines(variable) for variable in always]
         groups: list[Group] = list(kept)
         loss = self._loss(groups)
@@ -116,8 +126,36 @@ class RiskSearch:
             groups, fitted = fewer
             loss = self._loss(groups)
             fitted, loglik = self._fit(groups, loss, fitted)
-        fitted = replace(fitted, separated=bool(groups) and separates(loss, fitted))
-        return Risk(tuple(term for group in groups for term in group), fitted, converged and fitted.converged)
+        return self._weighed(covariates, groups, converged)
+
+    def _weighed(self, covariates: Sequence[int], groups: Sequence[Group], converged: bool) -> Risk:
+        """Lines of all variables, and what bends, as the default attribution weighs direct causes.
+
+        So where nothing bends, the risk is that of the linear mechanism.
+        """
+        bends = [term for group in groups for term in group if term[1] >= 0 or term[0] % TERMS_A_CAUSE]
+        beside = [term for variable in covariates for term in self._lines(variable)]
+        others = [v for v in range(len(self._columns)) if v not in covariates]
+        lines = [(term, v) for v in others for term in self._lines(v)]
+        terms = [*beside, *(term for term, _ in lines), *bends]
+        c, m = len(beside), len(terms) - len(beside)
+        certain, barred = np.zeros((2, m), dtype=bool)
+        for marks, known in ((certain, self._acts), (barred, self._barred)):
+            marks[: len(lines)] = known[[v for _, v in lines]]
+        loss = self._loss([tuple(terms)])
+        start, coef, settled = np.append(np.zeros(c), loss.start), np.zeros(0), True
+        if m:
+            prior = Prior(EXPECTED_CAUSES_OF_D, m, self._outcome.variance, certain, barred)
+            causes = find_direct_causes(loss, np.eye(m), prior, start, c)
+            coef, start, settled = causes.effects.coef, causes.fixed, causes.settled
+        coef = _without_specks(coef, certain)
+        fixed, balanced = refit(loss, coef, start, c)
+        fitted = Coefficients(np.append(fixed[:c], coef), fixed[c:], converged=settled and balanced)
+        fitted = replace(fitted, separated=bool(terms) and separates(loss, fitted))
+        there = np.append(np.ones(c, dtype=bool), (coef != 0.0) | certain)
+        shown = replace(fitted, coef=fitted.coef[there])
+        of_these = tuple(term for term, one in zip(terms, there.tolist(), strict=True) if one)
+        return Risk(of_these, shown, converged and fitted.converged)
 
     def _lines(self, variable: int) -> Group:
         return tuple((TERMS_A_CAUSE * column, -1) for column in self._columns[variable])
@@ -133,41 +171,54 @@ class RiskSearch:
     def _whole(self, variable: int) -> Group:
         return self._lines(variable) + self._curved(variable)
 
-    def _options(self, groups: Sequence[Group]) -> list[Group]:
-        """Lines, splines and products that could be added."""
+    def _options(self, groups: Sequence[Group]) -> list[tuple[Group, ...]]:
+        """Lines, curves and products that could be added; a curve with its line, where that is not there."""
         there = {term for group in groups for term in group}
-        options: list[Group] = []
+        options: list[tuple[Group, ...]] = []
         inside = []
         for variable, columns in enumerate(self._columns):
             if self._barred[variable]:
                 continue
-            lines, curved = self._lines(variable), self._curved(variable)
-            if lines[0] not in there:
-                options += [lines, lines + curved] if curved else [lines]
-                continue
-            if curved and curved[0] not in there:
-                options.append(curved)
-            if len(columns) == 1:
+            # A curve of one turn, and all that a curve may have, come after a line.
+            curved = self._curved(variable)
+            parts = [part for part in (self._lines(variable), curved[:1], curved[1:]) if part]
+            absent = [part for part in parts if part[0] not in there]
+            options += [tuple(absent[: k + 1]) for k in range(len(absent))]
+            if parts[0] not in absent and len(columns) == 1:
                 inside.append(TERMS_A_CAUSE * columns[0])
         products = [(a, b) for k, a in enumerate(inside) for b in inside[:k]]
-        return options + [(product,) for product in products if product not in there]
+        return options + [((product,),) for product in products if product not in there]
+
+    def _cost(self, group: Group) -> float:
+        """Nats that a group of terms has to save; also by among how many of its kind it was found.
+
+        There are many more products than lines, and some of them fit by chance.
+        """
+        among, v = 1.0, len(self._columns)
+        if any(second >= 0 for _, second in group):
+            among = 0.5 * v * (v - 1.0)
+        elif group[0][0] % TERMS_A_CAUSE:
+            among = float(v)
+        return self._price * len(group) + EXTENDED * float(np.log(among))
 
     def _add(
         self, groups: list[Group], fitted: Coefficients, loglik: float, loss: Loss
     ) -> tuple[list[Group], Coefficients] | None:
-        """With the group that shortens the description most, if one does."""
+        """With the groups that shorten the description most, if some do."""
         options = self._options(groups)
         if not options:
             return None
-        gain = 0.5 * self._score_tests(groups, options, fitted, loss)
-        gain -= self._price * np.array([len(group) for group in options])
+        together = [tuple(term for group in option for term in group) for option in options]
+        gain = 0.5 * self._score_tests(groups, together, fitted, loss)
+        cost = np.array([sum(map(self._cost, option)) for option in options])
+        gain -= cost
         for best in np.argsort(-gain, kind="stable")[:MOST_TRIES]:
             if gain[best] <= 0.0:
                 return None
-            more = [*groups, options[best]]
-            start = replace(fitted, coef=np.append(fitted.coef, np.zeros(len(options[best]))))
+            more = [*groups, *options[best]]
+            start = replace(fitted, coef=np.append(fitted.coef, np.zeros(len(together[best]))))
             of_all, of_more = self._fit(more, self._again(loss, more), start)
-            if of_more - loglik > self._price * len(options[best]):
+            if of_more - loglik > cost[best]:
                 return more, of_all
         return None
 
@@ -179,7 +230,7 @@ class RiskSearch:
         told = self._wald(groups, fitted, loss)
         of_group = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
         for number, group in enumerate(groups):
-            if told[number] > SURE_TO_TELL * 2.0 * self._price * len(group):
+            if told[number] > SURE_TO_TELL * 2.0 * self._cost(group):
                 continue
             # Curves and products stand on lines: these go last.
             on_it = {term[0] for other in groups for term in other if other is not group}
@@ -191,7 +242,7 @@ class RiskSearch:
             fewer = [other for other in groups if other is not group]
             start = replace(fitted, coef=fitted.coef[of_group != number])
             of_others, of_fewer = self._fit(fewer, self._again(loss, fewer), start)
-            gain = self._price * len(group) - (loglik - of_fewer)
+            gain = self._cost(group) - (loglik - of_fewer)
             if gain > saved:
                 best, saved = (fewer, of_others), gain
         return best
@@ -258,3 +309,15 @@ class RiskSearch:
                 np.clip(row, -PRODUCT_WITHIN, PRODUCT_WITHIN, out=row)
                 row *= np.clip(self._splines[second], -PRODUCT_WITHIN, PRODUCT_WITHIN)
         return rows
+
+
+def _without_specks(coef: F64, certain: np.ndarray) -> F64:
+    """Coefficients (m,) of which the smallest are zero, as many as together matter to nobody.
+
+    The prior leaves every column some effect. Each would be a path along which errors reach the outcome.
+    """
+    ranked = np.argsort(np.where(certain, np.inf, np.abs(coef)), kind="stable")
+    together = np.sqrt(np.cumsum(coef[ranked] ** 2))
+    left = coef.copy()
+    left[ranked[(together < SPECK * NOTABLE_LOG_ODDS) & ~certain[ranked]]] = 0.0
+    return left

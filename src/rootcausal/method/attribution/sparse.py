@@ -97,7 +97,7 @@ def attribute(
         turn = _from_new_errors(own, traced.edges, variable[c:], n_first)
     elif not c:
         return Ancestry(Coefficients(coef, loss.start), mixing, coef, probability)
-    fixed, balanced = _refit(loss, coef, start, c)
+    fixed, balanced = refit(loss, coef, start, c)
     fitted = Coefficients(np.append(fixed[:c], coef), fixed[c:], converged=settled and balanced)
     turn = block_diag(np.eye(c), turn)
     found = np.tril(mixing @ turn)
@@ -123,7 +123,7 @@ def _from_new_errors(mixing: F64, edges: F64, variable: Index, n_first: int) -> 
     return inverse(left).T
 
 
-def _refit(loss: Loss, coef: F64, fixed: F64, c: int) -> tuple[F64, bool]:
+def refit(loss: Loss, coef: F64, fixed: F64, c: int) -> tuple[F64, bool]:
     """Effects of covariates, and a baseline that lets the mean predicted risk be the observed one.
 
     So the risk is calibrated in the large. ``coef`` are those of the other errors; ``fixed`` is where to
