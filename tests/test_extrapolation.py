@@ -36,7 +36,8 @@ def cohort() -> tuple[pd.DataFrame, np.ndarray]:
 @pytest.fixture(scope="module")
 def model(cohort: tuple[pd.DataFrame, np.ndarray]) -> RCI:
     X, y = cohort
-    return RCI(mechanism="nonlinear", kinds={"stage": "ordinal"}, alpha=1.0).fit(X, y)
+    known = {"not_causes": [("x", "outcome")]}
+    return RCI(mechanism="nonlinear", kinds={"stage": "ordinal"}, alpha=1.0, knowledge=known).fit(X, y)
 
 
 @pytest.fixture(scope="module")
