@@ -25,7 +25,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.signal import fftconvolve
 from scipy.special import chdtrc, expit
 from scipy.stats import norm
 
@@ -335,6 +334,9 @@ def log_density(values: F64, width: float) -> F64:
     reach = int(min(5.0 * width / step, size)) + 1
     peak = 1.0 / (width * np.sqrt(2.0 * np.pi))
     kernel = peak * np.exp(-0.5 * (np.arange(-reach, reach + 1) * step / width) ** 2)
+    # Loaded where it is used: with all of scipy.signal, longer than a small fit.
+    from scipy.signal import fftconvolve
+
     smooth = fftconvolve(count, kernel)[reach : reach + size]
     others = (1.0 - share) * smooth[left] + share * smooth[left + 1] - peak
     return np.log(np.maximum(others, FAR_FROM_ALL * peak) / (n - 1))

@@ -13,8 +13,9 @@ from .table import F64, Index
 
 # Percent steps of the quantiles.
 STEPS = 101
-# Values sorted at once: whole columns, as many as these make up.
-VALUES_A_BLOCK = 4_000_000
+# Values sorted at once: whole columns, as many as these make up, or as this part of a larger table.
+VALUES_A_BLOCK = 32_000_000
+PART_OF_TABLE = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +39,20 @@ class CohortQuantiles:
     def of(cls, X: F64, model: CausalModel) -> CohortQuantiles:
         """Quantiles of all rows of X: a sample of them could miss what comes in turns, or the extremes.
 
-        Sorting every column costs a few percent of the time that learning the model took.
+        Shocks on few columns cost nearly as much as those on many, since each needs the columns of all its
+        causes: so as many columns are sorted at once as memory allows.
         """
         n, order = len(X), model.column_order
         k = order.size
         found = cls(np.empty((STEPS, k)), np.empty((STEPS, k)))
-        width = max(1, VALUES_A_BLOCK // (2 * n))
+        width = max(1, max(VALUES_A_BLOCK, X.size // PART_OF_TABLE) // (2 * n))
         for start in range(0, k, width):
             some = np.arange(start, min(start + width, k))
-            both = np.concatenate([X[:, order[some]], _errors(X, model, some)], axis=1)
-            found.values[:, some], found.errors[:, some] = np.hsplit(quantiles_of(both), 2)
+            both = np.empty((2, some.size, n))
+            for rows in row_blocks(X):
+                both[0, :, rows] = X[rows, order[some]].T
+                both[1, :, rows] = model.mechanism.errors(X[rows], some).T
+            found.values[:, some], found.errors[:, some] = map(_quantiles_of_rows, both)
         if model.layout is None or not (model.layout.grouped or model.covariates.size):
             return found
         adjusted = found.values[:, model.layout.covariate[order]]
@@ -80,20 +85,17 @@ def _by_variable(X: F64, model: CausalModel, layout: Layout, what: str, of_colum
     return found
 
 
-def _errors(X: F64, model: CausalModel, places: Index) -> F64:
-    """(n, m): shocks on the columns at some places of the causal order."""
-    errors = np.empty((len(X), places.size))
-    for rows in row_blocks(X):
-        model.mechanism.errors(X[rows], places, out=errors[rows])
-    return errors
-
-
 def quantiles_of(columns: F64) -> F64:
     """(101, m): quantiles of columns (n, m)."""
+    return _quantiles_of_rows(np.array(columns.T, order="C"))
+
+
+def _quantiles_of_rows(values: F64) -> F64:
+    """(101, m): quantiles of m variables, which are sorted in place (m, n)."""
     # A sort and a look-up: many times faster than np.quantile, which selects for each quantile.
-    ranked = np.sort(np.ascontiguousarray(columns.T), axis=1)
-    low, high, share = _steps(len(columns))
-    below, above = ranked.take(low, axis=1), ranked.take(high, axis=1)
+    values.sort(axis=1)
+    low, high, share = _steps(values.shape[1])
+    below, above = values.take(low, axis=1), values.take(high, axis=1)
     # Between two equal values lies that value, to the last bit: patients are compared with it.
     return np.where(below == above, below, below * (1.0 - share) + above * share).T
 
