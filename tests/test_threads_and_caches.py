@@ -178,6 +178,26 @@ def test_a_cached_loop_knows_what_it_read_in_other_files(tmp_path: Path) -> None
     assert told(4.0, 3.0) == (7.0, 3)
 
 
+def test_a_terminal_is_told_once_what_is_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text(
+        "import sys\nfrom rootcausal.backends.cpu.compiler import compiled\n\n"
+        "@compiled()\ndef one(x):\n    return x + 1.0\n\n"
+        "@compiled()\ndef two(x):\n    return x + 2.0\n\n"
+        "sys.stderr.isatty = lambda: sys.argv[1] == 'terminal'\nprint(one(1.0), two(1.0))\n"
+    )
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    said = []
+    for where, cache in (("file", "a"), ("terminal", "b"), ("terminal", "b")):
+        env["NUMBA_CACHE_DIR"] = str(tmp_path / cache)
+        done = subprocess.run(
+            [sys.executable, tmp_path / "loop.py", where], env=env, capture_output=True, text=True, check=True
+        )
+        assert done.stdout == "2.0 3.0\n"
+        said.append(done.stderr.count("compiling"))
+    # Nothing in a pipe, once in a terminal, and not again where code was kept.
+    assert said == [0, 1, 0]
+
+
 def test_a_cache_that_names_what_an_update_took_away_is_none(tmp_path: Path) -> None:
     """An index holds types of arguments, and is read before anybody looks whether the file is the same."""
     loop = "from elsewhere import {0}\nfrom rootcausal.backends.cpu.compiler import compiled\n\n"

@@ -273,16 +273,16 @@ class GraphCohort:
 
     def graph(self, nonlinear: bool, on_round: OnRound | None = None) -> Graph:
         """A graph; where rows are many, of some of them first, from which a search of all goes on."""
-        on_change = None if on_round is None else lambda arrows: on_round(arrows, 0)
+        on_fits = None if on_round is None else lambda fits: on_round(fits, None)
         known, v = self.layout.precedence, self.layout.n_variables
         rules = (self.variables, self._allowed(), None if known is None else known.known(np.arange(v)))
         fitter = self.fitter(nonlinear)
         if self.held.weights.size < MANY_TIMES * SEARCHED_ROWS:
-            return GraphSearch(fitter, *rules, on_change).run()
+            return GraphSearch(fitter, *rules, on_fits).run()
         some = self.rows.sample(SEARCHED_ROWS)
         few = replace(fitter, rows=some, n_rows=fitter.n_rows * some.weight / self.rows.weight)
-        start = GraphSearch(few, *rules, on_change).run()
-        return GraphSearch(fitter, *rules, on_change, start, few.n_rows).run()
+        start = GraphSearch(few, *rules, on_fits).run()
+        return GraphSearch(fitter, *rules, on_fits, start, few.n_rows).run()
 
     def _allowed(self) -> np.ndarray:
         """(v, v), ``[i, j]``: whether j may act on i."""

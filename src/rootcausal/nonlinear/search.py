@@ -31,8 +31,8 @@ SEEN_BY_TESTS = 0.5
 # What a change has to save, in nats: less is rounding.
 SAVES = 1e-6
 
-#: Told after each change: arrows found.
-OnChange = Callable[[int], None]
+#: Told how many mechanisms were fitted.
+OnFits = Callable[[int], None]
 Causes = frozenset[int]
 
 
@@ -79,7 +79,7 @@ class GraphSearch:
     columns : of each variable.
     allowed : (v, v), ``[i, j]``: whether j may be a cause of i.
     before : (v, v), ``[i, j]``: whether j is known to come before i; no path leads against it.
-    on_change : told after each change.
+    on_fits : told how many mechanisms were fitted, after every few.
     start : what a search of some of the rows found, from which this one of all goes on.
     n_start : how many rows these were.
     """
@@ -88,7 +88,7 @@ class GraphSearch:
     columns: Sequence[Sequence[int]]
     allowed: np.ndarray
     before: np.ndarray | None = None
-    on_change: OnChange | None = None
+    on_fits: OnFits | None = None
     start: Found | None = None
     n_start: float = 0.0
     _known: dict[tuple[int, Causes], tuple[Fitted, ...]] = field(default_factory=dict)
@@ -115,8 +115,6 @@ class GraphSearch:
             for variable, some in change.items():
                 causes[variable] = some
             promising |= self._promising(causes, change)
-            if self.on_change is not None:
-                self.on_change(sum(map(len, causes)))
         fitted: list[Fitted] = []
         for variable, some in enumerate(causes):
             fitted += self._known[variable, some]
@@ -167,6 +165,8 @@ class GraphSearch:
             of_columns = tuple(next(fitted) for _ in self.columns[variable])
             self._known[variable, causes] = of_columns
             self._cost[variable, causes] = sum(one.cost for one in of_columns)
+        if self.on_fits is not None:
+            self.on_fits(len(self._known))
 
     def _best_addition(
         self, causes: list[Causes], promising: dict[int, Index]

@@ -24,35 +24,47 @@ def ordering_progress() -> Iterator[OnRound]:
 
     console = Console(stderr=True)
     bar = Progress(
-        TextColumn("ordering"),
+        TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed} roots, {task.fields[left]} candidates left{task.fields[wait]}"),
+        TextColumn("{task.fields[told]}"),
         TimeElapsedColumn(),
         console=console,
         transient=True,
     )
-    task = bar.add_task("ordering", total=None, left=0, wait="")
+    task = bar.add_task("ordering", total=None, told="")
     began, next_line = time.monotonic(), SECONDS_BEFORE_A_LINE
 
-    def on_round(found: int, left: int) -> None:
+    def on_round(found: int, left: int | None) -> None:
         nonlocal next_line
         elapsed = time.monotonic() - began
-        wait = f", at most about {_in_words(_most_seconds_left(elapsed, found, left))} more" if left else ""
+        what, total, told, line = _ordering(elapsed, found, left) if left is not None else _relations(found)
         if console.is_terminal:
             if not bar.live.is_started and elapsed > PATIENCE_SECONDS:
                 bar.start()
-            # Candidates also leave by the t-test, so the total is an upper bound that comes down.
-            bar.update(task, completed=found, total=found + left, left=left, wait=wait)
-        elif left and elapsed > next_line:
+            bar.update(task, description=what, completed=found, total=total, told=told)
+        elif left != 0 and elapsed > next_line:
             next_line = 2.0 * elapsed
-            placed = f"{found} of at most {found + left} columns have their place"
-            print(f"ordering: {placed} after {_in_words(elapsed)}{wait}", file=sys.stderr, flush=True)
+            print(f"{what}: {line.format(after=_in_words(elapsed))}", file=sys.stderr, flush=True)
 
     try:
         yield on_round
     finally:
         if bar.live.is_started:
             bar.stop()
+
+
+def _ordering(elapsed: float, found: int, left: int) -> tuple[str, int | None, str, str]:
+    """What goes on, how much there is to do, and how far it is: for a bar, and for a line now and then."""
+    wait = f", at most about {_in_words(_most_seconds_left(elapsed, found, left))} more" if left else ""
+    line = f"{found} of at most {found + left} columns have their place after {{after}}{wait}"
+    # Candidates also leave by the t-test, so the total is an upper bound that comes down.
+    return "ordering", found + left, f"{found} roots, {left} candidates left{wait}", line
+
+
+def _relations(fitted: int) -> tuple[str, int | None, str, str]:
+    """The same of nonlinear relations, of which nobody knows how many have to be fitted."""
+    told = f"{fitted:,} sets of causes fitted"
+    return "nonlinear relations", None, told, f"{told} after {{after}}"
 
 
 def _most_seconds_left(elapsed: float, found: int, left: int) -> float:

@@ -7,7 +7,9 @@ same: constants, and functions of other files. Here these are part of what a cac
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -55,9 +57,27 @@ class _Cache(FunctionCache):
         stamp = self._impl.locator.get_source_stamp()
         self._cache_file = _Index(self._cache_path, self._impl.filename_base, stamp)
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            _say_what_takes_long()
+        return found
+
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         # Asked for before a function is first called, when all that it reads is there.
         return *super()._index_key(sig, codegen), _digest(self.dispatcher)
+
+
+@lru_cache(maxsize=1)
+def _say_what_takes_long() -> None:
+    """Once, where somebody sits in front: what a first fit waits for."""
+    shell = hasattr(sys, "ps1") or "ipykernel" in sys.modules
+    if sys.stderr is not None and (shell or sys.stderr.isatty()):
+        print(
+            "rootcausal: compiling loops for this machine, for some seconds, once",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _digest(dispatcher: Any) -> str:

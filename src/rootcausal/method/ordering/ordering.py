@@ -65,8 +65,8 @@ VARIANTS = {
     )
 }
 
-#: Told after each round: roots found, candidates left.
-OnRound = Callable[[int, int], None]
+#: Told after each round: roots found, candidates left. Of nonlinear relations, mechanisms fitted, and None.
+OnRound = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True)
