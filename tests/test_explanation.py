@@ -150,7 +150,7 @@ def test_an_explanation_is_cut_by_patients_and_variables() -> None:
         assert some.ids == again.ids
         np.testing.assert_allclose(some.values, again.values, atol=1e-12)
         assert some.root_causes() == again.root_causes()
-        assert some.to_frame().equals(again.to_frame())
+        pd.testing.assert_frame_equal(some.to_frame(), again.to_frame(), rtol=1e-12)
     np.testing.assert_array_equal(found[:, "copper"], found.values[:, 1])
     np.testing.assert_array_equal(found[[5, 1], 2], found.values[[5, 1], 2])
     assert len(list(found)) == 120

@@ -79,6 +79,7 @@ def test_columns_that_may_have_levels() -> None:
             "ordinal",
             ("grade 1", "grade 2", "grade 10"),
         ),
+        (["mid", "High", "low"], {"kind": "ordinal"}, "ordinal", ("low", "mid", "High")),
         (["mid", "low", "high"], {"order": ["low", "mid", "high"]}, "ordinal", ("low", "mid", "high")),
         (["high", "low"], {"order": ["low", "mid", "high"]}, "binary", ("low", "high")),
     ],
@@ -91,7 +92,7 @@ def test_texts(texts: list[str | None], said: dict, kind: str, levels: tuple[str
     ("texts", "said", "words"),
     [
         (["a", "b", "c"], {"kind": "binary"}, "'x' cannot be binary: it has 3 different values"),
-        (["low", "mid", "high"], {"kind": "ordinal"}, "do not say their order: list them from low to high"),
+        (["far", "near", "here"], {"kind": "ordinal"}, "do not say their order: list them from low to high"),
         (["low", "LOW"], {"order": ["low", "mid"]}, "holds 'LOW', not among its levels 'low', 'mid'"),
         (["a", "b"], {"kind": "number"}, "'x' is no number: it holds 'a'"),
         ([str(k) for k in range(MOST_LEVELS + 1)], {"kind": "nominal"}, "31 different values, too many"),

@@ -377,7 +377,7 @@ def test_fit_says_kinds_and_holes(cohort_file: Path, tmp_path: Path) -> None:
         (["--kind", "stage=ordinal", "--kind", "stage=nominal"], 2, "'stage' is given twice"),
         (["--kind", "stage=ordinl"], 3, "unknown kind 'ordinl' of column 'stage'"),
         (["--kind", "stgae=ordinal"], 3, "did you mean 'stage'?"),
-        (["--kind", "stage=ordinal"], 3, "levels of column 'stage' do not say their order"),
+        (["--kind", "ward=ordinal"], 3, "levels of column 'ward' do not say their order"),
         (["--kind", "stage=a<b"], 3, "column 'stage' holds"),
         (["--missing", "drop"], 2, "drop"),
     ],

@@ -245,12 +245,18 @@ ALL_PARAMETERS: dict[str, Any] = {
     "confounding": None,
     "log": None,
     "mechanism": "linear",
+    "reliability": None,
 }
 EVERY_ESTIMATOR = [
     pytest.param(
         RCIRegressor, {"outcome": "continuous", "dispersion": None}, number_cohort(150), id="RCIRegressor"
     ),
-    pytest.param(RCISurvival, {"positive": 1, "horizon": 0.4}, survival_cohort(150), id="RCISurvival"),
+    pytest.param(
+        RCISurvival,
+        {"positive": 1, "horizon": 0.4, "competing": None},
+        survival_cohort(150),
+        id="RCISurvival",
+    ),
 ]
 every_estimator = pytest.mark.parametrize(("kind", "more", "data"), EVERY_ESTIMATOR)
 

@@ -24,7 +24,7 @@ def cohort(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["fit", "c.csv", "--out", "m.rci", "--target", "d", "--positive", "ill", "--positive", "very ill"],
+        ["fit", "c.csv", "--target", "d", "--outcome", "binary", "--outcome", "continuous"],
         ["look", "c.csv", "--target", "d", "--target", "e"],
         ["check", "c.csv", "--target", "d", "--missing", "impute", "--missing", "refuse"],
         ["explain", "m.rci", "c.csv", "--top", "3", "--top", "4"],

@@ -177,6 +177,8 @@ def test_explain(animal: Animal) -> None:
     assert finite(explanation.lower, explanation.upper, explanation.errors)
     assert_intervals_of_resamples(explanation)
     assert np.array_equal(explanation.of_scored().values, explanation.values[explanation.scored])
+    last = explanation.of_ids(explanation.ids[-2:][::-1])
+    assert np.array_equal(last.values, explanation.values[-2:][::-1])
     for share in (explanation.frequency, explanation.rank_stability):
         assert ((share >= 0) & (share <= 1)).all()
     assert all(explanation.text(0, column) for column in range(len(animal.names)))

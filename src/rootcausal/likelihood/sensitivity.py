@@ -73,7 +73,8 @@ def strengths(effects: Effects, model: CausalModel, made: Mapping[str, Any]) -> 
     freedom = effects.rows - model.n_columns - 1.0
     if effects.none or freedom <= 1.0:
         return {}
-    f = np.abs(effects.total / effects.total_error) / math.sqrt(freedom)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of what other columns explain there is no error
+        f = np.abs(effects.total / effects.total_error) / math.sqrt(freedom)
     at_level = float(stdtrit(freedom - 1.0, 1.0 - LEVEL / 2.0)) / math.sqrt(freedom - 1.0)
     moved, found = model.mechanism.total_effects(), dict[int, Strength]()
     for place, column in enumerate(order):

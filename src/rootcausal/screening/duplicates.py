@@ -58,6 +58,7 @@ def _pairwise_correlations(columns: F64) -> F64:
     """(p, p), each of the rows that have both, if they are some."""
     there = ~np.isnan(columns)
     filled = np.where(there, columns - np.nanmean(columns, axis=0), 0.0)
+    filled /= np.maximum(np.abs(filled).max(axis=0, initial=0.0), np.finfo(float).tiny)
     known = there.astype(np.float64)
     n = np.maximum(known.T @ known, 1.0)
     of_first = filled.T @ known / n
