@@ -5,15 +5,18 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import pyarrow as pa
 from PIL import Image
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from rootcausal import RCI, RCISurvival
 from rootcausal.data import load_pbc
+from rootcausal.files.writing import write_tables
 
 IMAGES = Path(__file__).parent / "img"
 SCREENS = {"desktop": {"width": 1100, "height": 900}, "phone": {"width": 390, "height": 844}}
@@ -44,6 +47,22 @@ def save(picture: bytes, path: Path) -> None:
     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
 
+def take_the_app(browser: Browser, folder: Path) -> None:
+    """Take what the app asks of PBC."""
+    table = folder / "pbc.csv"
+    write_tables({table: load_pbc().to_frame()}, {})
+    command = [sys.executable, "-m", "rootcausal", "app", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        page = browser.new_page(viewport={"width": 1000, "height": 1320})
+        page.goto(running.stdout.readline().split()[-1])
+        page.locator("#file").set_input_files(table)
+        page.get_by_label("died", exact=True).check(timeout=60_000)
+        page.get_by_label("age: comes first: nothing here causes it").check(timeout=60_000)
+        save(page.screenshot(), IMAGES / "app.png")
+        page.locator("#end").click()
+
+
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
@@ -69,6 +88,7 @@ def main() -> None:
                     page.wait_for_selector("html[data-ready]")
                     save(page.screenshot(full_page=True), IMAGES / "times.png")
                 context.close()
+        take_the_app(browser, Path(folder))
         browser.close()
 
 

@@ -88,7 +88,7 @@ MAY_IMPORT = {
         "version",
         "wording",
     },
-    "__init__": {"errors", "estimators", "explaining", "inputs", "version"},
+    "__init__": {"errors", "estimators", "explaining", "files", "inputs", "version"},
     "federated": {
         "backends",
         "errors",
@@ -116,7 +116,9 @@ MAY_IMPORT = {
         "version",
         "wording",
     },
+    "app": {"errors", "files", "progress", "version", "wording"},
     "cli": {
+        "app",
         "data",
         "diagnostics",
         "errors",
@@ -130,6 +132,7 @@ MAY_IMPORT = {
         "name_hints",
         "outcomes",
         "profiling",
+        "progress",
         "report",
         "version",
         "wording",

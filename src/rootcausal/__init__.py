@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .estimators.survival import RCISurvival
     from .explaining.departures import Departures
     from .explaining.explanation import Explanation
+    from .files.tables import read_table
     from .inputs.knowledge import Knowledge
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "UnlikeCohortWarning",
     "__version__",
     "load",
+    "read_table",
 ]
 
 # The estimators bring scikit-learn, which imports pandas where that is installed: only when asked for.
@@ -44,6 +46,7 @@ _HOMES = {
     "DirectLiNGAM": "estimators.lingam",
     "Knowledge": "inputs.knowledge",
     "load": "estimators.loading",
+    "read_table": "files.tables",
 }
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``rootcausal demo | simulate | look | fit | explain | report | check | reproduce``.
+"""The command line: ``rootcausal app | demo | simulate | look | fit | explain | report | check | reproduce``.
 
 To add a command ``name``: write ``cli/name.py`` with a function ``name``, import the module below, and
 register it with one line. Heavy libraries are imported inside that function, so that ``--help`` answers at
@@ -25,7 +25,7 @@ from ..errors import InputError, MissingExtraError
 from ..files.memory import LEAST, memory_left
 from ..version import __version__
 from ..wording import shown
-from . import check, demo, explain, federate, fit, look, report, reproduce, simulate, site
+from . import browser, check, demo, explain, federate, fit, look, report, reproduce, simulate, site
 from .console import complain, warnings_as_lines
 from .help_text import PlainHelp, help_of, summary
 
@@ -213,6 +213,7 @@ app = typer.Typer(
 )
 
 # One line a command, in the order in which --help lists them.
+app.command("app", cls=Command)(browser.browser)
 app.command(cls=Command)(look.look)
 app.command(cls=Command)(fit.fit)
 app.command(cls=Command)(explain.explain)
@@ -251,6 +252,7 @@ def _rootcausal(
 ) -> None:
     """Find, for each patient, the variables whose shocks led to the outcome (Root Causal Inference).
 
+    rootcausal app                                         all in the browser
     rootcausal demo                                        a first look
     rootcausal simulate --out cohort.csv                   a cohort to try
     rootcausal look cohort.csv --target d                  is the table ready?

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from ..errors import UnlikeCohortWarning
+from ..progress.watching import tell
 from ..version import __version__
 from ..wording import listed, one_line, percent, plural, printable, short_names, shown
 
@@ -131,7 +132,8 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], width: int
 
 @contextmanager
 def status_if_slow(text: str) -> Iterator[None]:
-    """Show what is being done once it has taken two seconds."""
+    """Show what is being done once it has taken two seconds; who watches is told at once."""
+    tell(text)
     if not sys.stderr.isatty():
         yield
         return

@@ -207,6 +207,32 @@ def read_columns(
         return read_with_pandas(path, kind, columns, text_column, na, texts)
 
 
+def read_table(
+    path: str | PathLike[str],
+    *,
+    na: Sequence[str] = (),
+    header: bool | None = None,
+    sheet: str | None = None,
+    id_column: str | None = None,
+) -> Any:
+    """Read a table as the command line does: text, Parquet, Excel, Stata or SAS.
+
+    Parameters
+    ----------
+    path : of the file; text may have any usual separator and encoding, and be compressed (.gz).
+    na : words that mean missing beside NA and the like, in all columns or in one: ``["999", "glucose=0"]``.
+    header : whether the first row holds names of columns; by default that is seen.
+    sheet : of a workbook; by default the first.
+    id_column : the column of patient ids, whose text stays as it is written ("007").
+
+    Returns
+    -------
+    A ``pyarrow.Table``, which estimators take as it is.
+    """
+    file = TableFile(path, header, sheet)
+    return read_columns(file, column_names(file), id_column, na)
+
+
 def comes_in_pieces(path: str | PathLike[str]) -> bool:
     """Whether :func:`stream_columns` reads a file in more than one piece."""
     kind = table_format(path)

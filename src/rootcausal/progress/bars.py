@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ..method.ordering.ordering import OnRound
+from .watching import tell
 
 PATIENCE_SECONDS = 2.0
 SECONDS_BEFORE_A_LINE = 15.0
@@ -36,6 +37,7 @@ def ordering_progress() -> Iterator[OnRound]:
 
     def on_round(found: int, left: int | None) -> None:
         nonlocal next_line
+        tell("causal order", found, found + left)
         elapsed = time.monotonic() - began
         what, total, told, line = _ordering(elapsed, found, left) if left is not None else _relations(found)
         if console.is_terminal:
@@ -79,8 +81,16 @@ def _in_words(seconds: float) -> str:
 @contextmanager
 def counting_progress(enabled: bool, what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
     """Yield what to call after each of ``total`` steps; nothing is drawn for short work."""
+    steps = done
+
+    def told() -> None:
+        nonlocal steps
+        steps += 1
+        tell(what, steps, total)
+
+    tell(what, done, total)
     if not enabled:
-        yield lambda: None
+        yield told
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -97,6 +107,7 @@ def counting_progress(enabled: bool, what: str, total: int, done: int) -> Iterat
     began = time.monotonic()
 
     def advance() -> None:
+        told()
         if not bar.live.is_started and time.monotonic() - began > PATIENCE_SECONDS:
             bar.start()
         bar.advance(task)
