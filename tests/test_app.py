@@ -383,6 +383,27 @@ def two_of_three_labels(folder):
     return path, [["--target", "d"], *said]
 
 
+def two_labels_for_the_disease(folder):
+    path, _ = two_of_three_labels(folder)
+    said = [["--positive", "ill"], ["--positive", "other"], ["--negative", "well"], ["--drop", "x0"]]
+    return path, [["--target", "d"], *said]
+
+
+def late_entry_and_death_before(folder):
+    path = drawn(folder, "--outcome", "survival")
+    table = np.genfromtxt(path, delimiter=",", names=True)
+    columns = {name: table[name] for name in table.dtype.names}
+    rows = np.arange(table.size)
+    columns["event"] = [
+        ("free", "relapse", "death")[k] for k in np.where(rows % 7 == 0, 2, table["event"].astype(int))
+    ]
+    columns["entry"] = table["time"] * (rows % 3) / 9
+    columns["place"] = [("north", "south")[k % 2] for k in rows]
+    write_tables({path: pa.table(columns)}, {})
+    told = [["--start", "entry"], ["--strata", "place"], ["--positive", "relapse"], ["--competing", "death"]]
+    return path, [["--time", "time"], ["--event", "event"], *told]
+
+
 def stages(folder):
     path = drawn(folder)
     head, *rows = path.read_text().splitlines()
@@ -421,6 +442,8 @@ KINDS = (
     a_number,
     cases_and_controls,
     two_of_three_labels,
+    two_labels_for_the_disease,
+    late_entry_and_death_before,
     stages,
     matched_sets,
     a_count,

@@ -1,10 +1,12 @@
 """What options of ``rootcausal report`` do, as a Python script."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..files.tables import column_names
+from ..files.header import TableFile
+from ..files.tables import column_names, read_columns
 from ..wording import one_line, plain
 from .choices import OF_REPORT, arguments_of, groups_of
 from .knowing import KnowledgeOptions
@@ -50,7 +52,11 @@ def script_of(table: Path, choices: Any) -> str:
     }
     model = estimator_of(chosen, {**settings, "log": patients.logged()})
     name = type(model).__name__
-    rows = [*_rows(roles, patients, chosen)]
+    labels = None
+    if chosen.kind in ("binary", "matched"):
+        labels = _Labels.of(file, roles, patients, chosen.parameters["positive"])
+        model.set_params(positive=labels.positive)
+    rows = [*_rows(roles, patients, labels)]
     title = one_line(table.name).replace("\\", "/").replace('"', "'")
     lines = [
         f'"""Root causes of the patients of {title}."""',
@@ -83,16 +89,40 @@ def _reading(table: Path, options: TableOptions) -> Iterator[str]:
         yield f"id_column={options.id_column!r}"
 
 
-def _rows(roles: "Roles", patients: "Patients", chosen: "ChosenOutcome") -> Iterator[str]:
+def _rows(roles: "Roles", patients: "Patients", labels: "_Labels | None") -> Iterator[str]:
     """What leaves out the rows that are left out when a file is read."""
-    negative = patients.reading.get("negative")
     if patients.n_removed or any("without an outcome" in note for note in patients.notes):
         for _, column in roles.outcome.named:
             yield f"table = table.filter(pc.is_valid(table[{column!r}]))  # of these the outcome is known"
-    if negative is not None:
-        labels = roles.outcome.of_labels
-        both = [plain(label) for label in dict.fromkeys(patients.target.tolist())]  # type: ignore[union-attr]
-        yield f"table = table.filter(pc.is_in(table[{labels!r}], pa.array({both!r})))"
+    if labels is not None and labels.some_left_out:
+        yield f"table = table.filter(pc.is_in(table[{labels.column!r}], pa.array({labels.kept!r})))"
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """The labels of a diagnosis as the table has them: those that are kept, and which mean the disease."""
+
+    column: str
+    kept: list[Any]
+    disease: list[Any]
+    some_left_out: bool
+
+    @classmethod
+    def of(cls, table: TableFile, roles: "Roles", patients: "Patients", positive: Any) -> "_Labels":
+        column = roles.outcome.of_labels
+        assert column is not None and patients.target is not None
+        cells = read_columns(table, [column], None, roles.na)[column]
+        used = cells.take(patients.row_numbers - 1).to_pylist()
+        named = "--event" if roles.outcome.named[0][0] == "--time" else "--target"
+        told = roles.outcome.values_of(named, patients.target)
+        disease = [label for label, one in zip(used, told.tolist(), strict=True) if one == positive]
+        kept = list(dict.fromkeys(used))
+        all_of_them = {label for label in cells.unique().to_pylist() if label is not None}
+        return cls(column, kept, list(dict.fromkeys(disease)), all_of_them != set(kept))
+
+    @property
+    def positive(self) -> Any:
+        return self.disease[0] if len(self.disease) == 1 else self.disease
 
 
 def _variables(names: list[str], patients: "Patients") -> str:

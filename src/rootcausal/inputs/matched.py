@@ -146,7 +146,7 @@ class MatchedColumns(DiagnosisColumn):
         return _together(super().tidied(values["target"]), values["strata"])
 
     def choose(self, values: Labels, rows: Index) -> ChosenMatched:
-        chosen = super().choose(values["target"], rows)
+        chosen = super().choose_counted(*np.unique(values["target"], return_counts=True))
         return ChosenMatched(self, chosen.disease, np.unique(values["strata"]).size)
 
     def choose_counted(self, unique: Labels, counts: Index) -> ChosenMatched:

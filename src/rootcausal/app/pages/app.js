@@ -117,7 +117,7 @@ function showOutcome() {
   for (const [event, time] of state.candidates.slice(0, 8)) {
     const on = outcome.column === event && outcome.time === time;
     listed ||= on;
-    box.append(radio("candidate", time ? `${event}, with the time in ${time}` : event, on, () => choose(event, time)));
+    box.append(choiceInput("radio", "candidate", time ? `${event}, with the time in ${time}` : event, on, () => choose(event, time)));
   }
   const others = columnSelect("", listed ? "" : outcome.column, state.candidates.length ? "another column" : "choose a column");
   others.setAttribute("aria-label", "Another column that says what happened");
@@ -133,10 +133,10 @@ function choose(column, time) {
   look();
 }
 
-function radio(name, words, on, chosen) {
+function choiceInput(type, name, words, on, chosen) {
   const input = element("input");
-  Object.assign(input, { type: "radio", name, checked: on });
-  input.addEventListener("change", chosen);
+  Object.assign(input, { type, name, checked: on });
+  input.addEventListener("change", () => chosen(input));
   const label = element("label", "", input, element("span", words));
   label.className = "choice";
   return label;
@@ -147,19 +147,23 @@ function showLabels() {
   box.replaceChildren();
   if (target === null || !["binary", "survival"].includes(outcome.kind) || !target.labels.length) return;
   const what = outcome.kind === "survival" ? "event" : "disease";
+  const several = target.labels.length > 2;
   const ask = (field, legend, known) => {
     const fieldset = element("fieldset", "", element("legend", legend));
+    if (!outcome[field].length && known !== null && !target.guessed && several) outcome[field] = [known];
     for (const { level, rows } of target.labels) {
-      const on = outcome[field] ? outcome[field] === level : !target.guessed && level === known;
-      const chosen = () => { outcome[field] = level; state.touched.add(field); showFit(); };
-      fieldset.append(radio(field, `${level} (${rows.toLocaleString("en")} rows)`, on, chosen));
+      const on = outcome[field].length ? outcome[field].includes(level) : !target.guessed && level === known;
+      fieldset.append(choiceInput(several ? "checkbox" : "radio", field, `${level} (${rows.toLocaleString("en")} rows)`, on, (input) => {
+        const others = several ? outcome[field].filter((label) => label !== level) : [];
+        outcome[field] = input.checked ? [...others, level] : others;
+        showFit();
+      }));
     }
     box.append(fieldset);
   };
   ask("positive", `Which label of ${outcome.column} means the ${what}?`, target.disease);
-  if (what === "disease" && target.labels.length > 2) {
-    ask("negative", "And which means health? Rows with other labels are left out.", target.healthy);
-  }
+  if (several && what === "disease") ask("negative", "And which means health? Rows with other labels are left out.", target.healthy);
+  if (several && what === "event") ask("competing", "After which can the event not come any more, such as death before a relapse?", null);
 }
 
 function showOutcomeFields() {
@@ -179,8 +183,8 @@ function showOutcomeFields() {
     input.dataset.field = field;
     input.addEventListener("change", () => {
       outcome[field] = input.value;
-      if (field === "kind") Object.assign(outcome, { said: input.value, time: "", strata: "", positive: "", negative: "" });
-      const looks = field === "kind" ? input.value !== "survival" : field === "time" || field === "strata";
+      if (field === "kind") Object.assign(outcome, { said: input.value, time: "", start: "", strata: "" });
+      const looks = field === "kind" ? input.value !== "survival" : field === "time" || field === "start" || field === "strata";
       if (looks && outcome.column) look();
       else { showOutcomeFields(); showFit(); }
     });
@@ -222,12 +226,8 @@ function finding(sentence, options, seen) {
     const choice = choiceOf(state, pair), key = JSON.stringify(pair);
     if (choice === null || seen.has(key)) continue;
     seen.add(key);
-    const input = element("input");
-    Object.assign(input, { type: "checkbox", checked: choice.on });
-    input.dataset.option = key;
-    input.addEventListener("change", () => { choice.set(input.checked); agree(); });
-    const label = element("label", "", input, element("span", choice.words));
-    label.className = "choice";
+    const label = choiceInput("checkbox", "", choice.words, choice.on, (input) => { choice.set(input.checked); agree(); });
+    label.firstChild.dataset.option = key;
     item.append(label);
   }
   return item;
@@ -326,9 +326,11 @@ async function fit() {
   $("page").removeAttribute("src");
   $("fit").disabled = true;
   $("progress").hidden = false;
+  $("stop").disabled = true;
   let began = "";
   try {
     await post("fit", { options: fitOptions(state, more()) });
+    $("stop").disabled = false;
     const told = await ended((one) => {
       const words = doing(one);
       $("doing").textContent = `${words} (${Math.round(one.seconds)} s)`;

@@ -15,7 +15,9 @@ const KIND_WORDS = { number: "a number", binary: "two levels", ordinal: "levels 
 const OUTCOME_FIELDS = [
   ["kind", "It is", ["", "binary", "ordinal", "continuous", "count", "survival"], () => true],
   ["time", "Time of follow-up", "column", (kind) => kind === "survival"],
-  ["strata", "Matched set of each row", "column", (kind) => kind === "" || kind === "binary" || kind === "matched"],
+  ["start", "At risk from", "column", (kind) => kind === "survival"],
+  ["strata", "Matched set of each row", "column", (kind) => kind === "" || kind === "binary"],
+  ["strata", "Strata with hazards of their own", "column", (kind) => kind === "survival"],
   ["exposure", "Exposure of the count", "column", (kind) => kind === "count"],
   ["levels", "Stages, from low to high", "low<mid<high", (kind) => kind === "ordinal"],
   ["prevalence", "Share of the population with the disease", "0.02", (kind) => kind === "" || kind === "binary"],
@@ -41,8 +43,8 @@ function newState() {
 
 function newOutcome() {
   return {
-    column: "", kind: "", time: "", strata: "", exposure: "", levels: "", prevalence: "", horizon: "", time_unit: "",
-    unit: "", positive: "", negative: "", said: "",
+    column: "", kind: "", time: "", start: "", strata: "", exposure: "", levels: "", prevalence: "", horizon: "", time_unit: "",
+    unit: "", positive: [], negative: [], competing: [], said: "",
   };
 }
 
@@ -60,9 +62,10 @@ function readingOptions(state) {
 // The columns that tell the outcome, and of which kind it is: as somebody said, or as look saw it.
 function outcomeOptions(outcome, kind) {
   if (!outcome.column) return [];
-  if (outcome.kind === "survival" && outcome.time) return [["--time", outcome.time], ["--event", outcome.column]];
-  const options = [["--target", outcome.column]];
-  if (["binary", "ordinal", "continuous", "count"].includes(kind)) options.push(["--outcome", kind]);
+  const followed = outcome.kind === "survival" && outcome.time;
+  const options = followed ? [["--time", outcome.time], ["--event", outcome.column]] : [["--target", outcome.column]];
+  if (followed && outcome.start) options.push(["--start", outcome.start]);
+  if (!followed && ["binary", "ordinal", "continuous", "count"].includes(kind)) options.push(["--outcome", kind]);
   if (outcome.strata) options.push(["--strata", outcome.strata]);
   return options;
 }
@@ -71,13 +74,14 @@ function lookOptions(state) {
   return [...outcomeOptions(state.outcome, state.outcome.said), ...readingOptions(state)];
 }
 
-const outcomeColumns = (outcome) => [outcome.column, outcome.time, outcome.strata, outcome.exposure].filter(Boolean);
+const outcomeColumns = (outcome) => [outcome.column, outcome.time, outcome.start, outcome.strata, outcome.exposure].filter(Boolean);
 
 function fitOptions(state, more) {
   const { outcome } = state, own = new Set(outcomeColumns(outcome));
   const options = outcomeOptions(outcome, outcome.kind === "binary" ? outcome.said : outcome.kind);
-  const said = { positive: "--positive", negative: "--negative", exposure: "--exposure", levels: "--levels",
+  const said = { exposure: "--exposure", levels: "--levels",
     prevalence: "--prevalence", horizon: "--horizon", time_unit: "--time-unit", unit: "--unit" };
+  for (const field of ["positive", "negative", "competing"]) for (const label of outcome[field]) options.push([`--${field}`, label]);
   for (const [field, option] of Object.entries(said)) if (outcome[field]) options.push([option, outcome[field].trim()]);
   options.push(...readingOptions(state));
   for (const word of state.na) options.push(["--na", word]);
@@ -134,18 +138,20 @@ function splitName(state, text) {
 
 // Take what look proposes, but for what somebody changed.
 function takeProposals(state) {
-  const { look, outcome } = state, labels = ["--positive", "--negative", "--levels"];
+  const { look, outcome } = state;
   const fresh = (name) => !state.touched.has(name);
   for (const column of [...state.roles.keys()]) if (fresh(column)) state.roles.delete(column);
   for (const column of [...state.kinds.keys()]) if (fresh(`kind ${column}`)) state.kinds.delete(column);
   for (const word of [...state.na]) if (fresh(`na ${word}`)) state.na.delete(word);
-  outcome.positive = outcome.negative = "";
+  Object.assign(outcome, { positive: [], negative: [], competing: [], levels: "" });
   for (const finding of look.findings) {
     for (const pair of finding.in_fit ? finding.options : []) {
       const [option, value] = pair, choice = choiceOf(state, pair);
       const mark = option === "--na" ? `na ${value}` : option === "--kind" ? `kind ${splitName(state, value)[0]}` : value;
       if (choice !== null && fresh(mark)) { choice.set(true); state.touched.delete(mark); }
-      if (labels.includes(option) && !["LABEL", "LOW<HIGH"].includes(value)) outcome[option.slice(2)] = value;
+      if (["LABEL", "LOW<HIGH"].includes(value)) continue;
+      if (["--positive", "--negative"].includes(option)) outcome[option.slice(2)] = [value];
+      if (option === "--levels") outcome.levels = value;
     }
   }
   if (look.target === null) return;
@@ -159,7 +165,7 @@ function takeProposals(state) {
 function whyNot(state) {
   const { look, outcome } = state;
   if (look === null || look.target === null) return "Say first which column tells what happened.";
-  if (["binary", "survival"].includes(outcome.kind) && look.target.guessed && !outcome.positive) {
+  if (["binary", "survival"].includes(outcome.kind) && look.target.guessed && !outcome.positive.length) {
     return `Say first which label of ${outcome.column} means the ${outcome.kind === "survival" ? "event" : "disease"}.`;
   }
   if (outcome.kind === "survival" && !outcome.time) return "Say first which column has the time of follow-up.";
