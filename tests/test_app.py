@@ -349,7 +349,8 @@ def labels_ids_and_holes(folder):
     path = folder / 'p\'bc "1".csv'
     write_tables({path: table}, {})
     known = [["--first", "age"], ["--drop", "chol"], ["--log", "bili"]]
-    return path, [["--target", "died"], ["--id", "id"], *known, ["--bootstrap", "3"]]
+    shown = [["--patients", "40"], ["--redact-ids", None]]
+    return path, [["--target", "died"], ["--id", "id"], *known, ["--bootstrap", "3"], *shown]
 
 
 def drawn(folder, *arguments):
@@ -455,7 +456,7 @@ def test_the_script_does_what_the_command_does(kind, tmp_path, monkeypatch):
     path, choices = kind(tmp_path)
     script = script_of(path, choices)
     monkeypatch.chdir(tmp_path)
-    arguments = [argument for pair in choices for argument in pair]
+    arguments = [argument for pair in choices for argument in pair if argument is not None]
     ok("report", path, *arguments, "--save-model", "command.rci", "--out", "command.html")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

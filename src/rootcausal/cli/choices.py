@@ -8,12 +8,20 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from ..errors import InputError
 from ..wording import quoted
 from .knowing import KnowledgeOptions
-from .options import ModelOptions, NamedOutcome, OutcomeOptions, ReadingOptions, TableOptions, bare
+from .options import (
+    ModelOptions,
+    NamedOutcome,
+    OutcomeOptions,
+    PageOptions,
+    ReadingOptions,
+    TableOptions,
+    bare,
+)
 
 # What reads another file of the machine is no choice of a page.
 NOT_CHOSEN = ("knowledge",)
 OF_LOOK = (ReadingOptions, NamedOutcome)
-OF_REPORT = (TableOptions, OutcomeOptions, KnowledgeOptions, ModelOptions)
+OF_REPORT = (TableOptions, OutcomeOptions, KnowledgeOptions, ModelOptions, PageOptions)
 
 
 @dataclass(frozen=True)

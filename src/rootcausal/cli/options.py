@@ -24,6 +24,7 @@ from .knowing import KnowledgeOptions
 
 if TYPE_CHECKING:
     from ..inputs.outcomes import OutcomeColumns
+    from ..inputs.patients import Patients
     from ..inputs.roles import Roles
 
 
@@ -555,6 +556,27 @@ class ModelOptions:
             "confounding": self.confounding,
         }
         return chosen if self.alpha is None else {"alpha": self.alpha, **chosen}
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """Who is shown on a page, and how they are called."""
+
+    patients: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Show at most N patients, spread evenly over the table; the model is of all.",
+        ),
+    ] = None
+    redact_ids: Annotated[
+        bool, typer.Option("--redact-ids", help="Put the numbers 1, 2, 3 and so on in place of the ids.")
+    ] = False
+
+    def leaves_out(self, patients: "Patients") -> bool:
+        """Whether these are more patients than are to be shown."""
+        return self.patients is not None and self.patients < patients.row_numbers.size
 
 
 def roles_of(table: TableOptions, outcome: OutcomeOptions, known: KnowledgeOptions) -> "Roles":

@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -39,6 +39,7 @@ from .options import (
     Labels,
     ModelOptions,
     OutcomeOptions,
+    PageOptions,
     TableOptions,
     check_output,
     model_path,
@@ -110,9 +111,7 @@ def report(
         Path | None,
         typer.Option(callback=model_path, metavar="FILE", help="Also write the model that is fitted, .rci."),
     ] = None,
-    redact_ids: Annotated[
-        bool, typer.Option("--redact-ids", help="Put the numbers 1, 2, 3 and so on in place of the ids.")
-    ] = False,
+    shown_as: PageOptions,
     out: Annotated[
         Path, typer.Option("--out", "-o", callback=page_path, metavar="FILE", help="Page to write, .html.")
     ] = Path("report.html"),
@@ -151,7 +150,11 @@ def report(
     if model_file is not None:
         _refuse_what_is_for_fitting(ctx)
         model = load_model(model_file, outcome.horizon)
-        patients, happened = _read_new(file, model, table, outcome_of(model, model_file, outcome))
+        of_outcome = outcome_of(model, model_file, outcome)
+        patients, happened = _read_new(file, model, table, of_outcome)
+        if shown_as.leaves_out(patients):
+            patients = _some(patients, shown_as.patients)
+            happened = known_to(model, patients, of_outcome)
         called = model.provenance_.get("reading", {}).get("called")
         call_variables(model, namings)
     else:
@@ -163,16 +166,40 @@ def report(
         say_mechanism(model)
         say_names(model, known.knowledge)
         happened, called = chosen.known(patients.target), chosen.called
+        if shown_as.leaves_out(patients):
+            # The model keeps what is found in all of its patients, and the page says that too.
+            model._diagnose(patients.X, happened, None)
+            patients = _some(patients, shown_as.patients)
+            happened = chosen.known(patients.target)
         call_variables(model, namings, outcome.target, outcome.time, outcome.event, table.id_column)
     if called is not None:
         called = model.provenance_.get("labels", {}).get(called, {}).get("label") or called
     horizon = outcome.horizon if model_file is not None else None
-    _write(model, patients, out, happened, called, redact_ids, horizon, fitted=model_file is None)
+    _write(model, patients, out, happened, called, shown_as.redact_ids, horizon, fitted=model_file is None)
     if save_model is not None:
         model.save(save_model)
         say(f"model written to {shown(save_model)}")
     used = {} if model_file is None else {"model": quoted(model_file.name)}
     say(provenance("report", {**used, **made_with(model)}))
+
+
+def _some(patients: "Patients", most: int | None) -> "Patients":
+    """So many patients, spread evenly over the table."""
+    import numpy as np
+
+    assert most is not None
+    n_rows = patients.row_numbers.size
+    rows = np.linspace(0, n_rows - 1, most).astype(np.intp)
+    ids = patients.ids
+    note = f"the page shows {plural(most, 'row')} of {n_rows:,}, spread evenly over the table"
+    return replace(
+        patients,
+        X=patients.X.take(rows),
+        target=None if patients.target is None else patients.target[rows],
+        ids=None if ids is None else [ids[row] for row in rows],
+        row_numbers=patients.row_numbers[rows],
+        notes=(*patients.notes, note),
+    )
 
 
 def _write(

@@ -11,7 +11,7 @@ from ..wording import one_line, plain
 from .choices import OF_REPORT, arguments_of, groups_of
 from .knowing import KnowledgeOptions
 from .models import estimator_of
-from .options import ModelOptions, OutcomeOptions, TableOptions, roles_of
+from .options import ModelOptions, OutcomeOptions, PageOptions, TableOptions, roles_of
 
 if TYPE_CHECKING:
     from ..estimators.loading import Fitted
@@ -61,7 +61,7 @@ def script_of(table: Path, choices: Any) -> str:
     lines = [
         f'"""Root causes of the patients of {title}."""',
         "",
-        *(["import pyarrow as pa", "import pyarrow.compute as pc", ""] if rows else []),
+        *_imports(bool(rows), groups[PageOptions].leaves_out(patients)),
         f"from rootcausal import {', '.join(sorted((name, 'read_table')))}",
         "",
         f"table = read_table({', '.join(_reading(table, options))})",
@@ -71,10 +71,20 @@ def script_of(table: Path, choices: Any) -> str:
         f"model = {name}({', '.join(_settings(model))})",
         f"model.fit(X, {', '.join(_given(roles, patients))})",
         *([f"model.bootstrap(n={how.bootstrap})"] if how.bootstrap else []),
-        f"model.report(X, 'report.html', {', '.join(_of_page(roles, patients, chosen))})",
+        *_page(roles, patients, chosen, groups[PageOptions]),
         "model.save('model.rci')",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _imports(filters: bool, takes: bool) -> Iterator[str]:
+    if takes:
+        yield "import numpy as np"
+    if filters:
+        yield "import pyarrow as pa"
+        yield "import pyarrow.compute as pc"
+    if takes or filters:
+        yield ""
 
 
 def _reading(table: Path, options: TableOptions) -> Iterator[str]:
@@ -144,21 +154,34 @@ def _settings(model: "Fitted") -> Iterator[str]:
             yield f"{name}={plain(value)!r}"
 
 
-def _given(roles: "Roles", patients: "Patients", *, of_page: bool = False) -> Iterator[str]:
-    for option, column in roles.outcome.named:
-        yield f"{ARGUMENTS.get(option, 'y')}=table[{column!r}]"
-    if patients.groups is not None and not of_page:
+def _given(roles: "Roles", patients: "Patients") -> Iterator[str]:
+    yield from _outcome(roles)
+    if patients.groups is not None:
         yield f"groups=table[{roles.id_column!r}]"
 
 
-def _of_page(roles: "Roles", patients: "Patients", chosen: "ChosenOutcome") -> Iterator[str]:
-    yield from _given(roles, patients, of_page=True)
+def _outcome(roles: "Roles", rows: str = "") -> Iterator[str]:
+    for option, column in roles.outcome.named:
+        yield f"{ARGUMENTS.get(option, 'y')}=table[{column!r}]{rows}"
+
+
+def _page(roles: "Roles", patients: "Patients", chosen: "ChosenOutcome", page: PageOptions) -> Iterator[str]:
+    """What writes it, of all patients or of some."""
+    X, some = "X", ""
+    if page.leaves_out(patients):
+        yield f"model.diagnose(X, {', '.join(_outcome(roles))})"
+        yield f"shown = np.linspace(0, len(X) - 1, {page.patients}).astype(int)"
+        X, some = "X.take(shown)", ".take(shown)"
+    asked = [*_outcome(roles, some)]
     if roles.id_column is not None:
-        yield f"ids=table[{roles.id_column!r}]"
-    yield f"target={chosen.called!r}"
+        asked.append(f"ids=table[{roles.id_column!r}]{some}")
+    asked.append(f"target={chosen.called!r}")
+    if page.redact_ids:
+        asked.append("redact_ids=True")
     if chosen.unit:
         from ..outcomes import OUTCOMES
 
         named = OUTCOMES[chosen.kind].unit_name(chosen.called)
         if named:
-            yield f"units={ {named: chosen.unit}!r}"
+            asked.append(f"units={ {named: chosen.unit}!r}")
+    yield f"model.report({X}, 'report.html', {', '.join(asked)})"

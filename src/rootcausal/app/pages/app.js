@@ -316,7 +316,7 @@ function showFit() {
 function more() {
   return {
     tiers: $("tiers").value, causes: $("causes").value, log: $("log").value, mechanism: $("mechanism").value,
-    intervals: $("intervals").checked,
+    intervals: $("intervals").checked, redact: $("redact").checked,
   };
 }
 

@@ -9,6 +9,8 @@ const ROLES = [
   ["--after", "measured after the outcome: leave out"],
   ["--id", "names the patients"],
 ];
+// A page of more patients would be slow, or too large to be written.
+const MOST_SHOWN = 20000;
 const KINDS = ["number", "binary", "ordinal", "nominal"];
 const KIND_WORDS = { number: "a number", binary: "two levels", ordinal: "levels in order", nominal: "levels without order" };
 // What is asked of an outcome beside its columns, and of which kinds.
@@ -95,6 +97,8 @@ function fitOptions(state, more) {
   if (more.causes.trim()) options.push(["--causes", more.causes.trim()]);
   if (more.log.trim()) options.push(["--log", more.log.trim()]);
   if (more.mechanism) options.push(["--mechanism", more.mechanism]);
+  if (more.redact) options.push(["--redact-ids", null]);
+  if (state.look.rows > MOST_SHOWN) options.push(["--patients", String(MOST_SHOWN)]);
   if (more.intervals) options.push(["--bootstrap", "200"]);
   return options;
 }
