@@ -106,6 +106,14 @@ class RCISurvival(Estimator):
         self.confounding = confounding
         self.reliability = reliability
 
+    def __sklearn_tags__(self) -> Any:
+        """What is told of a patient are a time and an event: two columns."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.two_d_labels = tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        return tags
+
     def fit(
         self,
         X: Any,

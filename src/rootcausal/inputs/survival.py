@@ -208,6 +208,11 @@ class FollowUp(Target):
                     "time holds the events too, in a field or column of its own: leave out event"
                 )
             return both
+        if time is None and event is None:
+            raise InputError(
+                "RCISurvival requires y to be passed, but the target y is None: give both time and event, or "
+                "both in one structured array as scikit-survival has it"
+            )
         if event is None:
             raise InputError(
                 "the time of follow-up and the event come together: give both time and event, or both in "
