@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from ..errors import InputError
 from ..inputs.kinds import ColumnHints
 from ..inputs.knowledge import Knowledge
-from ..inputs.matched import variables_and_sets
 from ..inputs.patients import Cohort
 from ..inputs.survival import IN_MEMORY, FollowUp
 from ..method.model import CausalModel
@@ -155,6 +154,8 @@ class RCISurvival(Estimator):
         if strata is not None:
             if nw.dependencies.is_dask_dataframe(X):
                 raise InputError(f"strata needs the rows in memory, not on a cluster: {IN_MEMORY}")
+            from ..inputs.matched import variables_and_sets
+
             X, strata = variables_and_sets(X, strata)
         times = time if y is None else y
         return X, FollowUp(times, event, self.positive, self.horizon, self.competing, start, strata)

@@ -156,9 +156,12 @@ class DiagnosisColumn(OutcomeColumns):
         return whole_numbers(values)
 
     def choose(self, values: Labels, rows: Index) -> ChosenDiagnosis:
-        return self.choose_counted(*np.unique(values, return_counts=True))
+        return self._chosen(*np.unique(values, return_counts=True))
 
     def choose_counted(self, unique: Labels, counts: Index) -> ChosenDiagnosis:
+        return self._chosen(unique, counts)
+
+    def _chosen(self, unique: Labels, counts: Index) -> ChosenDiagnosis:
         positive = None
         if self.positive:
             keys = {label_key(text_of(label)) for label in unique}

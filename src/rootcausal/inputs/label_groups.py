@@ -104,11 +104,9 @@ def members(
             found |= rule.holds(unique)
         else:
             why = "a rule for numbers, and" if rule is not None else "not a label of"
-            tail = "" if rule is None else " does not hold numbers: it"
+            which = "" if rule is not None else ", which"
             named = listed([quoted(text_of(label), 30) for label in unique], NAMED_AT_MOST)
-            raise InputError(
-                f"{option} {quoted(text)} is {why} {quoted(column)},{tail or ' which'} holds {named}."
-            )
+            raise InputError(f"{option} {quoted(text)} is {why} {quoted(column)}{which} holds {named}.")
     return found
 
 

@@ -24,7 +24,6 @@ from ..outcomes.survival import FEWEST_EVENTS, Survival
 from ..wording import listed, plain, plural, quoted
 from .from_frame import as_frame, own_name
 from .labels import asks_who_is_well, place_of_disease, says_ill
-from .matched import sets_of
 from .outcomes import (
     LABELS_AT_MOST,
     Ask,
@@ -194,6 +193,8 @@ class FollowUp(Target):
                 start = _starts(given_by(X, self.start, "start"), times, n_rows)[~gone]
         with findings.noting():
             if self.strata is not None:
+                from .matched import sets_of
+
                 stratum = sets_of(self.strata, n_rows, "stratum").astype(np.float64)[~gone]
         return Rows(times[~gone], labels[~gone], start, stratum)
 
