@@ -228,6 +228,11 @@ class ImputedCopies:
                 total[c] += of_class.T @ of_class
         return total
 
+    def measured(self, cols: Index) -> np.ndarray:
+        """(k, DRAWS · g) which values are no draws."""
+        of_view = self._filling.view.cols[cols]
+        return np.repeat(~np.isnan(self._X[self._rows[:, None], of_view]), DRAWS, axis=0).T
+
     def by_class(self) -> tuple[ImputedCopies, ImputedCopies]:
         controls, cases = (
             ImputedCopies(self._X, self._y[m], self._rows[m], self._keys[m], self._filling, self._do)

@@ -17,7 +17,7 @@ from ..inputs.rules import MOSTLY_MISSING
 from ..inputs.sampling import doubt_of_prevalence
 from ..method.confounded_sets import Together
 from ..method.missing.imputation import MOST_COLUMNS, MOST_NONLINEAR, Imputation
-from ..method.model_parts import HETEROSCEDASTIC, LINEAR, NONLINEAR, Mechanism
+from ..method.model_parts import HETEROSCEDASTIC, NONLINEAR, Mechanism
 from ..method.ordering.ordering import Ordering
 from ..method.pipeline import Learned, Searched, Settings
 from ..method.table import F64, Index
@@ -29,9 +29,6 @@ from ..wording import listed, one_line, plural, quoted
 
 # Patients of equal weight below which a case-control study says little of mechanisms.
 FEWEST_THAT_COUNT = 50
-# Share of a variable that was imputed above which nonlinear relations were seen to be learned the wrong way
-# round (docs/nonlinear-relations.md).
-IMPUTED_TURNS_ROUND = 0.01
 # Columns that a line about many of them names, where there is room.
 NAMED_ON_PAPER = 50
 NAMED_IN_A_LINE = 10
@@ -263,14 +260,6 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
     if learned.imputation is not None:
         order = learned.ordering.order
         yield from _doubts_of_imputation(learned.imputation, cohort, order, level)
-        lacking = learned.imputation.missing[order] / cohort.raw.shape[0]
-        bent = any(form != LINEAR for form in learned.model.forms())
-        if bent and lacking.max(initial=0.0) >= IMPUTED_TURNS_ROUND:
-            yield (
-                f"nonlinear relations were learned where up to {lacking.max():.0%} of a variable was "
-                "imputed, by a linear (Gaussian) model: arrows may point the wrong way. Fit the complete "
-                "rows as well (--drop-missing), and compare"
-            )
     if not learned.model.order.size:
         yield f"the outcome depends on no variable at alpha = {level:g}: every Shapley value is zero"
     if learned.separated:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .table import F64, Index, KnownEntropies, LevelSums, LossSums, Table
 
 if TYPE_CHECKING:
@@ -21,11 +23,13 @@ class Part:
     table : the rows.
     weight : how much one of them counts where mechanisms are learned.
     patients : how many patients of the sample one of them stands for; so it counts in the likelihood.
+    measured : (k, n) which values of the columns of their rows are no draws; None where none are.
     """
 
     table: Table
     weight: float
     patients: float
+    measured: np.ndarray | None = None
 
 
 class WeightedTable:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -103,6 +103,11 @@ class Fitter:
     n_rows: float
     entropies: Entropies
     nonlinear: bool = True
+
+    def sample(self, size: int) -> Fitter:
+        """The same of so many rows."""
+        some = self.rows.sample(size)
+        return replace(self, rows=some, n_rows=self.n_rows * some.weight / self.rows.weight)
 
     def fit(self, asked: Sequence[Asked]) -> list[Fitted]:
         """The best mechanism of each."""

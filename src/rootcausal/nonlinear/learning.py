@@ -23,12 +23,13 @@ from .attribution import STEPS, NonlinearAttribution, nonlinear_kind
 from .building import Columns, build, parts_of, strengths
 from .curves import PIECES, Splines
 from .fitting import Fitted, Fitter
+from .measured import MeasuredFitter, MeasuredRows
 from .mechanism import NonlinearMechanism
 from .memory_rows import MemoryRows
 from .risk import Risk, RiskSearch
 from .rows_in_memory import HeldRows
 from .search import Found as Graph
-from .search import GraphSearch
+from .search import GraphFitter, GraphSearch
 from .ties import spread_out
 
 # An error that is less than this part of its column is rounding: the column is made of its causes.
@@ -207,9 +208,14 @@ class GraphCohort:
         """Patients of equal weight who tell as much of mechanisms."""
         return self.described.weights.effective_rows
 
-    def fitter(self, nonlinear: bool) -> Fitter:
+    def fitter(self, nonlinear: bool) -> GraphFitter:
         levels = np.array([values.size for values in self.columns.level_values], dtype=np.intp)
-        return Fitter(self.rows, self.columns.splines, levels, self.n_rows, self.rows.entropies, nonlinear)
+        known = (self.columns.splines, levels, self.n_rows, self.rows.entropies, nonlinear)
+        if self.held.measured is None:
+            return Fitter(self.rows, *known)
+        some, weights = self.held.one_a_patient
+        rows = replace(self.rows.some(some), weights=weights)
+        return MeasuredFitter(MeasuredRows(rows, self.held.measured[:, some]), *known)
 
     def without(self, columns: Index) -> Self:
         """The same without the variables of some columns, by their places in the whole table."""
@@ -229,7 +235,7 @@ class GraphCohort:
             columns=kept,
             rows=self.rows.of_columns(stay),
             layout=self.layout.take(stay),
-            held=replace(self.held, Z=self.held.Z[stay]),
+            held=self.held.of_columns(stay),
         )
 
     def combinations(self) -> Index:
@@ -254,7 +260,7 @@ class GraphCohort:
     def risk_search(self) -> RiskSearch:
         assert self.outcome is not None, "a risk is of an outcome"
         return RiskSearch(
-            self.fitter(True),
+            self.columns.splines.width,
             self.variables,
             self.rows.splines,
             self.held.table,
@@ -279,8 +285,7 @@ class GraphCohort:
         fitter = self.fitter(nonlinear)
         if self.held.weights.size < MANY_TIMES * SEARCHED_ROWS:
             return GraphSearch(fitter, *rules, on_fits).run()
-        some = self.rows.sample(SEARCHED_ROWS)
-        few = replace(fitter, rows=some, n_rows=fitter.n_rows * some.weight / self.rows.weight)
+        few = fitter.sample(SEARCHED_ROWS)
         start = GraphSearch(few, *rules, on_fits).run()
         return GraphSearch(fitter, *rules, on_fits, start, few.n_rows).run()
 

@@ -59,8 +59,14 @@ class MemoryRows:
 
     def sample(self, size: int) -> Self:
         """So many of the rows, the same each time."""
-        n = self.weights.size
-        some = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
+        return self.some(self.sampled(size))
+
+    def sampled(self, size: int) -> Index:
+        """Which they are."""
+        return np.sort(np.random.default_rng(0).choice(self.weights.size, size, replace=False))
+
+    def some(self, some: Index) -> Self:
+        """Some of the rows."""
         return type(self)(
             np.ascontiguousarray(self.splines[:, some]),
             np.ascontiguousarray(self.effects[:, some]),
@@ -134,6 +140,10 @@ class MemoryRows:
                 mean, sd = expected_level(eta, thresholds[number, : values.size - 1], values)
                 error = (values[self.codes[effect]] - mean) / sd
             self._errors[effect] = standardized(error, self.weights)
+
+    def error_of(self, effect: int) -> F64:
+        """(n,) the errors of an effect that were kept."""
+        return self._errors[effect]
 
     def dependence(self, effects: Index) -> F64:
         error = self._errors[effects]

@@ -20,7 +20,6 @@ from ..method.attribution.spike_slab import Prior
 from ..method.linear import NOTABLE_LOG_ODDS
 from ..method.outcome import Loss, Outcome
 from ..method.table import F64, Index, Table
-from .fitting import Fitter
 from .rows import PRODUCT_WITHIN, TERMS_A_CAUSE
 
 # Of the extended BIC (Chen & Chen 2008), between 0, which is BIC, and 1.
@@ -66,7 +65,7 @@ class RiskSearch:
 
     Parameters
     ----------
-    fitter : knows the splines of the columns.
+    width : (q,) how many splines each column has.
     columns : of each variable.
     splines : (q · TERMS_A_CAUSE, n) rows of the splines.
     make_table : holds the outcomes.
@@ -77,7 +76,7 @@ class RiskSearch:
 
     def __init__(
         self,
-        fitter: Fitter,
+        width: Index,
         columns: Sequence[Sequence[int]],
         splines: F64,
         make_table: MakeTable,
@@ -86,7 +85,7 @@ class RiskSearch:
         barred: np.ndarray,
         n_telling: float,
     ) -> None:
-        self._fitter, self._columns, self._splines = fitter, columns, splines
+        self._width, self._columns, self._splines = width, columns, splines
         self._acts, self._barred = acts, barred
         self._make_table, self._outcome = make_table, outcome
         self._price = 0.5 * np.log(max(n_telling, 2.0))
@@ -161,11 +160,10 @@ class RiskSearch:
         return tuple((TERMS_A_CAUSE * column, -1) for column in self._columns[variable])
 
     def _curved(self, variable: int) -> Group:
-        width = self._fitter.splines.width
         return tuple(
             (TERMS_A_CAUSE * column + place, -1)
             for column in self._columns[variable]
-            for place in range(1, int(width[column]))
+            for place in range(1, int(self._width[column]))
         )
 
     def _whole(self, variable: int) -> Group:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -70,17 +70,36 @@ class Designs:
         return self.first.shape[1] + 1
 
 
-class NonlinearRows(Protocol):
-    """The rows of a cohort, seen through sums.
-
-    Columns are standardized. ``beta`` (m, width) are coefficients of what is expected, ``gamma`` (m, width)
-    of the logarithm of the spread; the constant comes first, and what lies beyond a design's size is zero.
-    """
+class SearchedRows(Protocol):
+    """What a search asks of rows beside fits."""
 
     @property
     def weight(self) -> float:
         """Σ of the weights of all rows: as many as there are patients."""
         ...
+
+    def sample(self, size: int) -> Self:
+        """So many of the rows, the same each time."""
+        ...
+
+    def keep_errors(self, designs: Designs, beta: F64, gamma: F64 | None, thresholds: F64 | None) -> None:
+        """Remember the errors of these effects, for :meth:`dependence`; of levels, Pearson's residuals."""
+        ...
+
+    def dependence(self, effects: Index) -> F64:
+        """(m, 2, q · TERMS_A_CAUSE): what the errors that were kept have in common with all splines.
+
+        First n r², r being the correlation of the error with a row of the splines; then of its size.
+        """
+        ...
+
+
+class NonlinearRows(SearchedRows, Protocol):
+    """The rows of a cohort, seen through sums.
+
+    Columns are standardized. ``beta`` (m, width) are coefficients of what is expected, ``gamma`` (m, width)
+    of the logarithm of the spread; the constant comes first, and what lies beyond a design's size is zero.
+    """
 
     def grams(self, designs: Designs, gamma: F64 | None = None) -> F64:
         """(m, width + 1, width + 1): Σ z zᵀ of the terms and, last, the effect.
@@ -106,17 +125,6 @@ class NonlinearRows(Protocol):
 
     def level_sums(self, designs: Designs, beta: F64, thresholds: F64) -> LevelledSums:
         """Of effects with levels, cumulative logits with ``thresholds`` (m, t), +∞ beyond their levels."""
-        ...
-
-    def keep_errors(self, designs: Designs, beta: F64, gamma: F64 | None, thresholds: F64 | None) -> None:
-        """Remember the errors of these effects, for :meth:`dependence`; of levels, Pearson's residuals."""
-        ...
-
-    def dependence(self, effects: Index) -> F64:
-        """(m, 2, q · TERMS_A_CAUSE): what the errors that were kept have in common with all splines.
-
-        First n r², r being the correlation of the error with a row of the splines; then of its size.
-        """
         ...
 
 

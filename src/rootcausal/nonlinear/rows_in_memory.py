@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from ..errors import InputError
-from ..method.table import F64, Table
+from ..method.table import F64, Index, Table
 from ..method.weighted import Part, WeightedTable
 
 
@@ -35,11 +35,13 @@ class HeldRows:
     ----------
     Z : (k, n) standardized columns.
     weights : (n,) what a row counts where mechanisms are learned.
+    measured : (k, n) which values are no draws; None where none are.
     """
 
     Z: F64
     weights: F64
     _parts: tuple[tuple[HeldTable, float], ...]
+    measured: np.ndarray | None = None
 
     @classmethod
     def of(cls, table: Table) -> HeldRows:
@@ -57,7 +59,25 @@ class HeldRows:
             np.concatenate([np.asarray(one.columns) for one, _ in held], axis=1),
             np.concatenate([np.full(part.table.shape[0], part.weight) for part in parts]),
             tuple(held),
+            _measured(parts),
         )
+
+    def of_columns(self, columns: Index) -> HeldRows:
+        """The same of some columns."""
+        measured = None if self.measured is None else self.measured[columns]
+        return replace(self, Z=self.Z[columns], measured=measured)
+
+    @property
+    def one_a_patient(self) -> tuple[Index, F64]:
+        """The first copy of each patient, and their weights (m,)."""
+        first, weights, start = [], [], 0
+        for one, patients in self._parts:
+            n, copies = one.columns.shape[1], round(1.0 / patients)
+            rows = np.arange(start, start + n, copies)
+            first.append(rows)
+            weights.append(self.weights[rows] * copies)
+            start += n
+        return np.concatenate(first), np.concatenate(weights)
 
     def table(self, Z: F64) -> Table:
         """Other columns (k, n) of these rows, with their outcomes, each patient counting once."""
@@ -75,4 +95,16 @@ def _flat(part: Part) -> Iterator[Part]:
         yield part
         return
     for inside in part.table.parts:
-        yield from _flat(Part(inside.table, part.weight * inside.weight, part.patients * inside.patients))
+        scaled = replace(inside, weight=part.weight * inside.weight, patients=part.patients * inside.patients)
+        yield from _flat(scaled)
+
+
+def _measured(parts: Sequence[Part]) -> np.ndarray | None:
+    """(k, n) which values of parts are no draws; None where none are."""
+    if all(part.measured is None for part in parts):
+        return None
+    found = [
+        np.ones(part.table.shape[::-1], dtype=bool) if part.measured is None else part.measured
+        for part in parts
+    ]
+    return np.concatenate(found, axis=1)

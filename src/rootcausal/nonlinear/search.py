@@ -12,12 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol, Self
 
 import numpy as np
 
 from ..method.table import F64, Index
-from .fitting import Asked, Fitted, Fitter
-from .rows import TERMS_A_CAUSE, Designs
+from .curves import Splines
+from .fitting import Asked, Fitted
+from .rows import TERMS_A_CAUSE, Designs, SearchedRows
 
 # A variable that has so many is said not to be converged: others may have been kept out.
 MOST_CAUSES = 10
@@ -69,6 +71,21 @@ class Found:
         return self.ended and not full and all(one.converged for one in self.fitted)
 
 
+class GraphFitter(Protocol):
+    """Who works out mechanisms; see :class:`.fitting.Fitter`."""
+
+    @property
+    def rows(self) -> SearchedRows: ...
+    @property
+    def splines(self) -> Splines: ...
+    @property
+    def n_rows(self) -> float: ...
+    @property
+    def nonlinear(self) -> bool: ...
+    def fit(self, asked: Sequence[Asked]) -> list[Fitted]: ...
+    def sample(self, size: int) -> Self: ...
+
+
 @dataclass(eq=False)
 class GraphSearch:
     """A search among variables, each of one column or several.
@@ -84,7 +101,7 @@ class GraphSearch:
     n_start : how many rows these were.
     """
 
-    fitter: Fitter
+    fitter: GraphFitter
     columns: Sequence[Sequence[int]]
     allowed: np.ndarray
     before: np.ndarray | None = None
@@ -259,7 +276,7 @@ class GraphSearch:
         return found
 
 
-def keep_errors(fitter: Fitter, columns: Sequence[int], fitted: Sequence[Fitted]) -> None:
+def keep_errors(fitter: GraphFitter, columns: Sequence[int], fitted: Sequence[Fitted]) -> None:
     """Let the rows remember the errors of some columns by their mechanisms."""
     for column, one in zip(columns, fitted, strict=True):
         designs = Designs.of([column], [one.terms])

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from ..table import F64, ColumnMoments, Index, RawTable
 from ..weighted import Part, WeightedTable
@@ -17,6 +19,17 @@ class RawPart:
 
     raw: RawTable
     patients: float
+
+    def measured(self, cols: Index) -> np.ndarray | None:
+        """(k, n) which values of some columns are no draws, where rows in memory say it."""
+        return self.raw.measured(cols) if isinstance(self.raw, Draws) else None
+
+
+@runtime_checkable
+class Draws(Protocol):
+    """Rows of which some values were drawn."""
+
+    def measured(self, cols: Index) -> np.ndarray: ...
 
 
 class PooledRaw:
@@ -54,7 +67,10 @@ class PooledRaw:
 
     def standardize(self, cols: Index, mean: F64, sd: F64) -> WeightedTable:
         return WeightedTable(
-            [Part(part.raw.standardize(cols, mean, sd), part.patients, part.patients) for part in self._parts]
+            [
+                Part(part.raw.standardize(cols, mean, sd), part.patients, part.patients, part.measured(cols))
+                for part in self._parts
+            ]
         )
 
 
