@@ -197,6 +197,12 @@ def _say(model: "Estimator") -> None:
         say(f"without {listed([quoted(name) for name in made['without']], 8)}, which did not answer in time")
     read = "only their totals were read" if made["masked"] else "they were read site by site"
     say(f"{made['rounds']} rounds, {made['bytes'] / 1000:.0f} kB a site of sums; {read}")
+    differ = made.get("differences", {})
+    if differ.get("sites", 0) > 1 and not (differ["effects_differ"] or differ["relations_differ"]):
+        say(
+            f"effects and relations differ between sites no more than by chance (Cochran's Q, "
+            f"{differ['sites']} sites with enough rows)"
+        )
     for line in kinds_lines(model._encoding.variables):
         say(line)
     knowledge = model.provenance_["parameters"].get("knowledge")

@@ -62,6 +62,8 @@ class Sites:
             raise InputError("name the sites, each once")
         self.names = list(names)
         self.rounds = 0
+        # Numbers that were read, each a sum over all sites, and values that these hold.
+        self.numbers, self.values = 0, 0
         self.bytes = dict.fromkeys(names, 0)
         self.masked = False
         self.sizes = Sizes()
@@ -69,6 +71,7 @@ class Sites:
         self._transport = transport
         self._waiting: list[Step] = []
         self._sent: list[bytes] = []
+        self._last: dict[str, list[Step]] = {}
 
     def keep(self, step: Step) -> None:
         """Have the sites do what has no answer, before they are asked again."""
@@ -83,13 +86,15 @@ class Sites:
             if not REQUESTS[step.do].sums:
                 totals.append(said)
                 continue
-            totals.append({name: self._total(step, name, said) for name in said[self.names[0]].arrays})
+            total = {name: self._total(step, name, said) for name in said[self.names[0]].arrays}
+            self.numbers += sum(one.size for one in total.values())
+            totals.append(total)
         return totals
 
-    def by_site(self, step: Step) -> dict[str, Mapping[str, np.ndarray]]:
-        """Of a step, what each site said; only where sums are not masked."""
+    def last_told(self) -> dict[str, Mapping[str, np.ndarray]]:
+        """What each site said to the last step that was asked; only where sums are not masked."""
         assert not self.masked
-        return {name: answers[0].arrays for name, answers in self._answers([step]).items()}
+        return {name: steps[-1].arrays for name, steps in self._last.items()}
 
     def _total(self, step: Step, name: str, said: Mapping[str, Step]) -> np.ndarray:
         parts = [said[site].arrays[name] for site in self.names]
@@ -124,6 +129,7 @@ class Sites:
                 )
             self.bytes[name] += len(request) + len(answers[name])
             found[name] = list(message.steps)
+        self._last = found
         return found
 
     def _catch_up(self, name: str, asked: Asked) -> bytes:

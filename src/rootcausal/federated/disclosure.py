@@ -4,6 +4,8 @@ A sum over few rows tells of each of them. Where the sums of a site are seen by 
 rows that a sum is of may be small: not the site, not a class, not the rows that hold a level, nor those that
 end in an interval of time. A Gram matrix of n rows and k columns has k(k + 1)/2 numbers, and rows can be
 looked for in it once they are as many; so a site refuses one unless it has clearly more rows than columns.
+And since pairs of columns have sums of their own, a site counts its numbers: with more than
+half a one for each value that it holds, rows could be looked for in all of them together (results/sites).
 Where sums are masked (:mod:`.masks`) the coordinator sees those of all sites together, and a site asks only
 that it has enough rows itself, and that enough others take part.
 """
@@ -21,6 +23,8 @@ from .holdings import OpenRows
 
 # Rows below which no sum leaves a site.
 LEAST_ROWS = 10
+# Without: for each value that a site holds it sends at most so many numbers.
+NUMBERS_A_VALUE = 0.5
 # With masks: two sites would know each other's sums from the total.
 LEAST_SITES = 3
 MASK = "or let all sites mask their sums with a key (rootcausal site key)"
@@ -34,10 +38,12 @@ class Minimum:
     ----------
     rows : no sum is over fewer.
     masked : whether the coordinator sees totals over sites only.
+    numbers_a_value : for each value held, at most so many numbers are sent.
     """
 
     rows: int = LEAST_ROWS
     masked: bool = False
+    numbers_a_value: float = NUMBERS_A_VALUE
 
     def refuse_few_rows(self, n: int) -> None:
         if n < self.rows:
@@ -91,4 +97,13 @@ class Minimum:
             raise InputError(
                 f"products of {columns} columns over {plural(n, 'row')} would nearly tell the rows "
                 f"themselves (more than {columns + self.rows} are needed): leave columns out, {MASK}"
+            )
+
+    def refuse_many_numbers(self, numbers: int, values: int) -> None:
+        """Refuse to send so many numbers, all in all, about so many values."""
+        if not self.masked and numbers > self.numbers_a_value * values:
+            raise InputError(
+                f"with this answer {numbers:,} numbers would be known about the {values:,} values of this "
+                f"site, more than {self.numbers_a_value:g} for each, and rows could be looked for in them: "
+                f"leave columns out, {MASK}"
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -45,6 +46,8 @@ from .agreement import (
     units_of,
 )
 from .asking import SiteError, Sites, Transport
+from .disclosure import NUMBERS_A_VALUE
+from .heterogeneity import differences, in_words, remembered
 from .holdings import Agreed
 from .messages import Step
 from .tables import FederatedIncomplete, FederatedRaw, Rows, as_moments, moments_step
@@ -80,7 +83,7 @@ def fit(
         while True:
             asked = Sites(transport, here, anew=bool(lost))
             try:
-                _fit(estimator, asked, settings, hints, target)
+                about = _fit(estimator, asked, settings, hints, target)
             except SiteError as error:
                 if not (go_on_without and error.lost and len(here) > 2):
                     if not error.lost:
@@ -93,11 +96,30 @@ def fit(
             except InputError as error:
                 asked.finish(f"ended: {error}")
                 raise
-            made = {"names": here, "without": lost, "masked": asked.masked, "rounds": asked.rounds}
+            made: dict[str, Any] = {
+                "names": here,
+                "without": lost,
+                "masked": asked.masked,
+                "rounds": asked.rounds,
+            }
             made["bytes"] = max(asked.bytes.values())
+            made |= about
+            made["numbers_a_value"] = asked.numbers / asked.values
             estimator.provenance_ = {**estimator.provenance_, "sites": made}
+            _warn_of_many_numbers(asked)
             asked.finish("done")
             return estimator
+
+
+def _warn_of_many_numbers(sites: Sites) -> None:
+    """Sites that mask cannot count what the coordinator reads of all of them together."""
+    share = sites.numbers / sites.values
+    if share > NUMBERS_A_VALUE:
+        warn(
+            f"{sites.numbers:,} numbers were read about {sites.values:,} values of all sites together, "
+            f"{share:.2g} for each: with more than {NUMBERS_A_VALUE:g}, rows can be looked for in them, so "
+            "do not keep what was sent, or fit fewer columns or more patients"
+        )
 
 
 def _checked(estimator: Estimator) -> tuple[Settings, ColumnHints]:
@@ -138,10 +160,24 @@ def _target_of(estimator: Any) -> Target:
     return estimator._known("y")
 
 
-def _fit(estimator: Any, sites: Sites, settings: Settings, hints: ColumnHints, target: Target) -> None:
-    cohort = cohort_at(estimator, sites, settings, hints, target, estimator.knowledge)
+def _fit(
+    estimator: Any, sites: Sites, settings: Settings, hints: ColumnHints, target: Target
+) -> dict[str, Any]:
+    """Fit, and ask what differs between sites: what the model remembers of that."""
+    cohort, rows = cohort_at(estimator, sites, settings, hints, target, estimator.knowledge)
     estimator._learn(cohort, settings)
     check_is_fitted(estimator)
+    found = differences(rows)
+    if found is None:
+        return {}
+    columns = estimator._model.mechanism.order
+    kept = remembered(found, [cohort.encoding.column_names[column] for column in columns])
+    said = in_words(kept)
+    if said:
+        warn(said)
+        earlier = estimator._found
+        estimator._keep(replace(earlier, fit=(*earlier.fit, said)))
+    return {"differences": kept}
 
 
 def cohort_at(
@@ -151,8 +187,8 @@ def cohort_at(
     hints: ColumnHints,
     target: Target,
     knowledge: Knowledge | dict[str, Any] | None,
-) -> Cohort:
-    """The cohort of all sites, seen through sums; or one error with all that is wrong."""
+) -> tuple[Cohort, Rows]:
+    """The cohort of all sites, and who is asked for its sums; or one error with all that is wrong."""
     said = [str(key) for key in hints.kinds]
     asked = Step("describe", {"sites": sites.names, "outcome": kind_of(target), "said": said})
     described = Descriptions.of(sites.ask(asked)[0])
@@ -186,7 +222,7 @@ def cohort_at(
 
 def _described(
     sites: Sites, agreed: Agreed, known: KnownThere, units: F64, settings: Settings, hints: ColumnHints
-) -> Cohort:
+) -> tuple[Cohort, Rows]:
     """The same once sites have opened it: its columns, unless something is wrong with them."""
     encoding, labelled = agreed.encoding, agreed.said["kind"] == "binary"
     sites.sizes = type(sites.sizes)(2 if labelled else 1, not labelled)
@@ -194,6 +230,7 @@ def _described(
     at_zero = as_moments(moments, units)
     n, incomplete, _ = (int(one) for one in counts["rows"])
     refuse_few_rows(n)
+    sites.values = int((at_zero.values.sum(axis=0) * np.ones(units.size)).sum())
     missing = n - at_zero.values.sum(axis=0) * np.ones(units.size)
     findings, names = Findings(), encoding.column_names
     empty = missing == n
@@ -216,9 +253,10 @@ def _described(
     with findings.noting():
         refuse_outcome_again(columns, encoding.seen_names)
     findings.refuse()
-    return Cohort(
+    cohort = Cohort(
         raw, columns, encoding, known.classes, known.outcome, known.facts, label_name=known.label_name
     )
+    return cohort, rows
 
 
 def _copies(raw: FederatedRaw, columns: Columns, encoding: Encoding) -> list[tuple[int, int]]:

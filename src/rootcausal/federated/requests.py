@@ -264,6 +264,16 @@ REQUESTS: dict[str, Request] = {
     "square sums": _loss_of("least squares of the outcome and their derivatives"),
     "hazard sums": _loss_of("log-likelihood of follow-up and its derivatives, by intervals of time", bits=40),
     "stage sums": _loss_of("log-likelihood of the stages and its derivatives"),
+    "differences": Request(
+        "how far effects and arrows here are from those of all sites, weighted by how exactly they are known",
+        {**TABLE, "likelihood": _text},
+        {**COLS, "beta": ("f", 1)},
+        lambda step, sizes: {
+            "effects": (3, step.arrays["cols"].size),
+            "arrows": (3, triangle(step.arrays["cols"].size)),
+            "sites": (),
+        },
+    ),
     # --- its discrete columns ------------------------------------------------------------------------------
     "level counts": Request(
         "how many rows hold each level of discrete columns",

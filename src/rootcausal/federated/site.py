@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import InputError
 from ..inputs.naming import namings_of
 from ..wording import one_line, quoted
-from .disclosure import LEAST_ROWS, Minimum
+from .disclosure import LEAST_ROWS, NUMBERS_A_VALUE, Minimum
 from .holdings import FOLLOW_UP, LABELS, NUMBER, Agreed, Holdings
 from .ledger import Ledger
 from .masks import BITS_BEHIND, Masks
@@ -41,11 +41,13 @@ class Policy:
     budget : how many requests are answered in one session.
     times : the unit to whose multiples times of follow-up are rounded up before they leave, such as 30 for
         months of days; 0 leaves them as they are. None refuses to tell them: a fit of follow-up then ends.
+    numbers_a_value : without a key, at most so many numbers are sent for each value that the site holds.
     """
 
     minimum: int = LEAST_ROWS
     budget: int = BUDGET
     times: float | None = None
+    numbers_a_value: float = NUMBERS_A_VALUE
 
 
 class Site:
@@ -88,7 +90,7 @@ class Site:
         self.name = name
         self.policy = Policy() if policy is None else policy
         self.holdings = Holdings.of(X, roles, {} if labels is None else namings_of(labels))
-        self._minimum = Minimum(self.policy.minimum, masked=key is not None)
+        self._minimum = Minimum(self.policy.minimum, key is not None, self.policy.numbers_a_value)
         self._minimum.refuse_few_rows(self.holdings.rows)
         self._key = None if rehearsal else key
         self.ledger = Ledger(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -27,6 +28,9 @@ LIKELIHOODS = {
     "ordinal": "stage sums",
 }
 MOST_TABLES = 4
+# Of a site, for effects of its own.
+ROWS_A_COLUMN = 5
+TINY = 1e-12
 
 
 class Sums:
@@ -39,6 +43,7 @@ class Sums:
         self._tables: dict[int, Any] = {}
         self._widths: dict[int, int] = {}
         self._sizes: dict[int, int] = {}
+        self._told, self._values = 0, int(np.isfinite(rows.values).sum())
 
     @property
     def sizes(self) -> Sizes:
@@ -54,6 +59,8 @@ class Sums:
         answer = REQUESTS[step.do].answer
         assert answer is not None
         shapes = answer(step, self.sizes)
+        self._told += sum(math.prod(shape) for shape in shapes.values())
+        self._minimum.refuse_many_numbers(self._told, self._values)
         if arrays is None:
             arrays = {name: np.zeros(shape) for name, shape in shapes.items()}
         assert {name: np.shape(one) for name, one in arrays.items()} == shapes
@@ -232,6 +239,33 @@ class Sums:
         sums: LossSums = getattr(table, likelihood.replace(" ", "_"))(cols, beta)
         return loss_arrays(sums, cols.size)
 
+    def _differences(self, step: Step) -> Mapping[str, Any] | None:
+        """One Newton step from the effects of all sites to those of this one, and its correlations of errors.
+
+        A site with too few rows for effects of its own says nothing.
+        """
+        cols, beta, handle = step.arrays["cols"], step.arrays["beta"], step.fields["table"]
+        asked = Step(step.fields["likelihood"], {}, {"cols": cols, "beta": beta})
+        n, k = self._sizes.get(handle, 0), cols.size
+        outcome = self._rows.agreed.outcome
+        if asked.do != LIKELIHOODS[outcome.name] or beta.size != k + outcome.start.size:
+            raise MessageError("this likelihood is not of the outcome that was agreed on")
+        table = self._table(step, cols)
+        if table is None or n < ROWS_A_COLUMN * (k + 1):
+            return None
+        self._minimum.refuse_products(n, k + 1)
+        sums: LossSums = getattr(table, asked.do.replace(" ", "_"))(cols, beta)
+        # What the baseline of this site is does not count: it is profiled out.
+        inverse = np.linalg.pinv(sums.hessian, hermitian=True)
+        variance = np.maximum(np.diagonal(inverse)[:k], TINY)
+        apart = (inverse @ sums.gradient)[:k]
+        mean, of_mean = (upper(one) for one in _products(table, cols, n))
+        return {
+            "effects": np.stack([apart**2 / variance, apart / variance, 1.0 / variance]),
+            "arrows": np.stack([mean**2 / of_mean, mean / of_mean, 1.0 / of_mean]),
+            "sites": np.array(1.0),
+        }
+
     def _level_counts(self, step: Step) -> Mapping[str, Any] | None:
         cols, edges = step.arrays["cols"], step.arrays["edges"]
         table = self._table(step, cols)
@@ -306,6 +340,7 @@ _ANSWERS: Mapping[str, Callable[[Sums, Step], Mapping[str, Any] | None]] = {
     "column sums": Sums._column_sums,
     "pair sums": Sums._pair_sums,
     "leading pair sums": Sums._leading,
+    "differences": Sums._differences,
     "level counts": Sums._level_counts,
     "level sums": Sums._level_sums,
     "level pair sums": Sums._level_pair_sums,
@@ -326,6 +361,21 @@ def _whole(rows: OpenRows) -> IncompleteRaw:
     from ..backends.choose import incomplete_part
 
     return incomplete_part("numba", rows.values, rows.known)
+
+
+def _products(table: Any, cols: Index, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """(k, k) each: the mean product of each two errors over n patients, and the variance of that mean.
+
+    It is the one that their rows show: errors that are uncorrelated need not be independent.
+    """
+    parts = [(part.table, part.patients) for part in getattr(table, "parts", ())] or [(table, 1.0)]
+    total, square = np.zeros((2, cols.size, cols.size))
+    for part, weight in parts:
+        errors = part.columns[cols]
+        total += weight * (errors @ errors.T)
+        square += weight * (errors**2 @ (errors**2).T)
+    mean = total / n
+    return mean, np.maximum(square / n - mean**2, TINY) / n
 
 
 def _classes(gram: np.ndarray, step: Step) -> np.ndarray:

@@ -37,6 +37,8 @@ class Rows:
     incomplete : how many rows lack a value.
     at_zero : moments about zero, which came with the first look.
     grams : that were asked for before.
+    n_tables : standardized tables so far.
+    best : of the likelihood, where it was highest so far: its request, and its sums.
     """
 
     sites: Sites
@@ -47,6 +49,7 @@ class Rows:
     at_zero: ColumnMoments
     grams: dict[bytes, F64] = field(default_factory=dict)
     n_tables: int = 0
+    best: tuple[Step, LossSums] | None = None
 
     @property
     def n(self) -> int:
@@ -248,7 +251,12 @@ class FederatedTable:
         return self._next(self._correlation)
 
     def _loss(self, do: str, cols: Index, beta: F64) -> LossSums:
-        return loss_sums(self._ask(do, {"cols": cols, "beta": beta}), cols.size)
+        step = self._step(do, {"cols": cols, "beta": beta}, {})
+        (answer,) = self._rows.sites.ask(step)
+        sums, best = loss_sums(answer, cols.size), self._rows.best
+        if best is None or sums.loglik >= best[1].loglik or best[0].arrays["cols"].size != cols.size:
+            self._rows.best = step, sums
+        return sums
 
     def _next(self, correlation: F64) -> FederatedTable:
         return FederatedTable(self._rows, self._handle, self.shape, correlation)
