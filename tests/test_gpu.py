@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from design_doors import designs, table
 from graded_tables import graded, with_holes
 from labelled_rows import order_columns
 from mixed_tables import mixed
@@ -221,3 +222,15 @@ def test_auto_takes_the_gpu_for_large_work_only() -> None:
     small, large = simulate(200, 10, random_state=0), simulate(2000, 800, random_state=0)
     assert RCI().fit(small.X, small.y).provenance_["backend"] == "numba"
     assert RCI().fit(large.X, large.y).provenance_["backend"] == "cupy"
+
+
+@pytest.mark.parametrize("name", sorted(designs()))
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_every_design_is_learned_as_on_the_cpu(name: str) -> None:
+    design = designs()[name]
+    gpu, cpu = (
+        design.made(backend=backend).fit(table(), *design.outcome, **design.beside)
+        for backend in ("cupy", "numba")
+    )
+    np.testing.assert_array_equal(gpu.causal_order_, cpu.causal_order_)
+    np.testing.assert_allclose(gpu.coef_, cpu.coef_, rtol=1e-6, atol=1e-8)
