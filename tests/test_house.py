@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "method": set(),
     "wording": set(),
     "metrics": {"errors"},
+    "warnings": {"errors"},
     "backends": {"errors", "method"},
     "progress": {"method"},
     "name_hints": {"wording"},

@@ -327,6 +327,7 @@ def test_refused(animal: Animal, client_of_threads: Any, tmp_path: Path) -> None
 # What takes no cohort: cohorts themselves, errors, and the paper's experiments.
 NOT_FOR_ANIMALS = {"__version__", "MissingExtraError", "SimulatedCohort", "RealCohort", "load_framingham"}
 NOT_FOR_ANIMALS |= {"simulate", "load_pbc", "demo", "reproduce", "UnlikeCohortWarning"}
+NOT_FOR_ANIMALS |= {"browser", "read_table"}  # pages and files have tests of their own
 NOT_FOR_ANIMALS |= {"simulate_nonlinear", "NonlinearCohort", "NonlinearTruth"}
 # What takes several cohorts, one a site.
 NOT_FOR_ANIMALS |= {"federate", "site"}

@@ -51,7 +51,7 @@ _HOMES = {
 
 
 # Rooms that are of use by themselves, as attributes too.
-_ROOMS = ("comparators", "data", "federated", "metrics", "plots")
+_ROOMS = ("comparators", "data", "federated", "metrics", "plots", "warnings")
 
 
 def __getattr__(name: str) -> Any:

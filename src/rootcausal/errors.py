@@ -1,4 +1,4 @@
-"""InputError and MissingExtraError: a call is wrong, and that is nobody's bug; UnlikeCohortWarning."""
+"""InputError and MissingExtraError: a call is wrong, and that is nobody's bug; and what is warned of."""
 
 import sys
 import warnings
@@ -21,7 +21,23 @@ class MissingExtraError(ImportError):
     """A backend or a bridge was asked for whose library is not installed; the message names the extra."""
 
 
-class UnlikeCohortWarning(UserWarning):
+class RootCausalWarning(UserWarning):
+    """Something to know about a cohort, a model or an answer, which is given all the same."""
+
+
+class SeparationWarning(RootCausalWarning):
+    """Errors, or a level, tell the outcome of all patients: what they add has no finite estimate."""
+
+
+class LabelWarning(RootCausalWarning):
+    """Labels do not say which of them is the disease, or the event: one was taken for it."""
+
+
+class ReadingWarning(RootCausalWarning):
+    """A file was read in one of several ways in which it might be meant."""
+
+
+class UnlikeCohortWarning(RootCausalWarning):
     """Numbers of new patients are unlike those of the cohort: in another unit, most likely.
 
     Attributes
@@ -36,7 +52,7 @@ class UnlikeCohortWarning(UserWarning):
 
 def warn(said: str | Warning) -> None:
     """Warn whoever called this package."""
-    warnings.warn(said, UserWarning, stacklevel=caller())
+    warnings.warn(said, RootCausalWarning, stacklevel=caller())
 
 
 def caller() -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..errors import InputError
+from ..errors import InputError, RootCausalWarning
 from ..wording import listed, one_line, quoted
 from .console import NOT_SCORED, NOTHING_MEASURED, patient_label, print_table, say, say_if_outside
 
@@ -104,7 +104,7 @@ def _warn_of_large_shock(name: str, shock: float, model: "Fitted") -> None:
         warnings.warn(
             f"--what-if {one_line(name, 40)}={shock:g} sets no value: {shock:g} is the shock, in standard "
             f"deviations, and {seen}, so the answer is an extrapolation",
-            UserWarning,
+            RootCausalWarning,
             stacklevel=2,
         )
 

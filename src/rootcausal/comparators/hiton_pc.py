@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from ..backends.choose import choose_table
-from ..errors import InputError
+from ..errors import InputError, SeparationWarning
 from ..method.moments import EXHAUSTED
 from ..method.table import F64, Index
 from ..outcomes.binary import fit_logit
@@ -73,7 +73,7 @@ class HitonPC(Comparator):
                 "the parents and children of the diagnosis separate the classes perfectly, so maximum "
                 "likelihood has no finite answer: coefficients come from a weak Gaussian prior. Ranks are "
                 "still useful. More rows or a smaller alpha help.",
-                UserWarning,
+                SeparationWarning,
                 stacklevel=3,
             )
 

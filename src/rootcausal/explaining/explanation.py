@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, RootCausalWarning
 from ..inputs.from_frame import patient_ids
 from ..inputs.kinds import Variable
 from ..inputs.levels import TableInWords, level_texts
@@ -423,7 +423,7 @@ class Explanation:
                 warnings.warn(
                     f"{self.feature_names[place]!r} is read as one with others ({one.name}): whatever sets "
                     "it in life may move them too, so the answer for it alone is unsure",
-                    UserWarning,
+                    RootCausalWarning,
                     stacklevel=2,
                 )
         if place in self._model.covariates:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
+from ..errors import RootCausalWarning, SeparationWarning
 from ..inputs.kinds import MOST_LEVELS
 from ..inputs.knowledge import Knowledge
 from ..inputs.labels import text_of
@@ -232,10 +234,10 @@ def warn_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> list[st
     said = list(_doubts_of_fit(learned, cohort, settings))
     for doubt in said:
         _warn(doubt)
-    return said
+    return [str(doubt) for doubt in said]
 
 
-def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iterator[str]:
+def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iterator[str | Warning]:
     if settings.prevalence is not None:
         doubt = doubt_of_prevalence(settings.prevalence, cohort.n_cases, cohort.raw.shape[0])
         if doubt is not None:
@@ -265,7 +267,7 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
     if learned.separated:
         assert cohort.outcome is not None
         levels = [] if _tells_all_apart(learned, cohort) else _deciding_levels(learned, cohort)
-        yield (
+        yield SeparationWarning(
             _of_levels(levels, words_of(learned.model.attribution).subject)
             if levels
             else f"{cohort.outcome.certain}: coefficients come from {settings.attribution.prior}. "
@@ -277,7 +279,7 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
         what, instead = "attribution", 'attribution="paper"'
         if settings.mechanism != "linear":
             what, instead = "search for nonlinear relations, or one of them,", 'mechanism="linear"'
-        yield (
+        yield ConvergenceWarning(
             f"the {what} did not converge within its limit of passes, so its coefficients may change with "
             f"small changes of the cohort: see the intervals of bootstrap(), or use {instead}"
         )
@@ -387,7 +389,7 @@ def warn_of_resamples(bootstrap: Bootstrap) -> list[str]:
         f"the attribution did not converge in {bootstrap.unsettled} of {len(bootstrap)} resamples, or the "
         "imputation of what they lack did not: they count like the others, and may widen the intervals"
     )
-    warnings.warn(message, UserWarning, stacklevel=3)
+    warnings.warn(message, ConvergenceWarning, stacklevel=3)
     return [message]
 
 
@@ -403,5 +405,5 @@ def _exhausted(ordering: Searched, cohort: Cohort, variables: Index) -> str:
     )
 
 
-def _warn(message: str, caller: int = CALLER) -> None:
-    warnings.warn(message, UserWarning, stacklevel=caller)
+def _warn(message: str | Warning, caller: int = CALLER) -> None:
+    warnings.warn(message, RootCausalWarning, stacklevel=caller)

@@ -72,17 +72,22 @@ class Shown:
         return "\n".join([f"{self.title} of {self.heading}", "", *cells, "", self.below])
 
     def html(self) -> str:
-        """A table whose cells are text, whatever columns and patients are called."""
+        heading = f"<b>{escape(self.title)}</b> of {escape(self.heading)}"
+        return as_table(heading, self.header, self.rows, [self.below])
 
-        def cells(tag: str, row: Sequence[str]) -> str:
-            return "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in row) + "</tr>"
 
-        body = "".join(cells("td", row) for row in self.rows)
-        return (
-            f"<div><p><b>{escape(self.title)}</b> of {escape(self.heading)}</p><table>"
-            f"<thead>{cells('th', self.header)}</thead><tbody>{body}</tbody></table>"
-            f"<p>{escape(self.below)}</p></div>"
-        )
+def as_table(heading: str, header: Sequence[str], rows: Sequence[Sequence[str]], below: Sequence[str]) -> str:
+    """An HTML table whose cells are text, whatever columns and patients are called; the heading is markup."""
+
+    def cells(tag: str, row: Sequence[str]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in row) + "</tr>"
+
+    body = "".join(cells("td", row) for row in rows)
+    said = "".join(f"<p>{escape(text)}</p>" for text in below)
+    return (
+        f"<div><p>{heading}</p><table><thead>{cells('th', header)}</thead><tbody>{body}</tbody></table>"
+        f"{said}</div>"
+    )
 
 
 def rows_of(explanation: OfPatients, key: Any) -> Index:

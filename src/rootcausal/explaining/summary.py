@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
@@ -292,6 +293,16 @@ class Summary:
         return "\n".join([self.heading, "", *self.lines(shown), "", *said, *self.notes, *of_hidden])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks; whatever terms are called stays text."""
+        from .shown import as_table
+
+        shown = self.terms if len(self.terms) <= MOST_LINES else self.strongest()[:MOST_LINES]
+        rows = [(one_line(term.label, NAME_LETTERS), *self.cells(term)) for term in shown]
+        rest = [f"The {MOST_LINES} surest of {len(self.terms):,}; frame has all."]
+        below = [*(rest if len(shown) < len(self.terms) else []), *self.notes]
+        return as_table(escape(self.heading), ("", *self.HEAD), rows, below)
 
 
 def _aligned(rows: Sequence[Sequence[str]], texts: Sequence[int]) -> list[str]:

@@ -19,7 +19,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import InputError, warn
+from ..errors import InputError, ReadingWarning, warn
 from ..wording import plural, quoted, shown
 from .arrow import arrow_csv, pa, pc
 from .cells import WORDS_FOR_MISSING, own_words, with_missing, with_types
@@ -271,14 +271,12 @@ def stream_text(
 def _say_how(path: str | PathLike[str], dialect: Dialect) -> None:
     """Say what was found of the file that may not be as its owner thinks."""
     if dialect.encoding in _WHERE_NOT_UTF8:
-        warn(f"{shown(path)} is not UTF-8 text: it was read as Windows-1252")
+        warn(ReadingWarning(f"{shown(path)} is not UTF-8 text: it was read as Windows-1252"))
     if dialect.row_names:
-        warn(
-            f"the header of {shown(path)} is one name shorter than its rows: the first column is taken for "
-            "row names, as R writes them, and is called ''"
-        )
+        shorter = f"the header of {shown(path)} is one name shorter than its rows: the first column is taken "
+        warn(ReadingWarning(f"{shorter}for row names, as R writes them, and is called ''"))
     if dialect.seen:
-        warn(no_header_seen(path, len(dialect.written)))
+        warn(ReadingWarning(no_header_seen(path, len(dialect.written))))
 
 
 class _TextFile:
@@ -485,7 +483,7 @@ def _arff_lines(handle: BinaryIO, said_of: str | PathLike[str] | None = None) ->
             text = line.decode("cp1252", errors="replace")
             if said_of is not None:
                 said = f"{shown(said_of)} is not UTF-8 text: it was read as Windows-1252"
-                warn(said)
+                warn(ReadingWarning(said))
                 said_of = None
         yield text.strip().removeprefix("\ufeff")
 

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import InputError, MissingExtraError, warn
+from ..errors import InputError, MissingExtraError, ReadingWarning, warn
 from ..wording import listed, quoted, shown
 from .arrow import pa
 from .cells import as_typed, is_missing, with_missing
@@ -71,7 +71,7 @@ def read_with_pandas(
         typed = [name for name in columns if kind != "excel" and not _mixed_levels(found[name])]
         table = pa.table({name: _column(found[name], name in as_text, name in typed) for name in columns})
     for text in said:
-        warn(text)
+        warn(ReadingWarning(text))
     return with_missing(table, na, text_column, untyped=set(columns).difference(typed, texts))
 
 

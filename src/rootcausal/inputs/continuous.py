@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..errors import InputError, caller
+from ..errors import InputError, RootCausalWarning, caller
 from ..method.moments import FLAT, SMALLEST
 from ..method.table import F64, Index
 from ..outcomes.continuous import FEWEST_VALUES, Continuous
@@ -103,7 +103,7 @@ def _refuse_flat(number: Continuous, different: F64, name: str) -> None:
         warnings.warn(
             f"{name} holds {different[0]:g} and {different[1]:g} only, and is taken for a number: for a "
             "diagnosis that is yes or no use RCI",
-            UserWarning,
+            RootCausalWarning,
             stacklevel=caller(),
         )
 

@@ -329,7 +329,7 @@ class Knowledge:
         columns = "a column that is" if len(unknown) == 1 else "columns that are"
         raise InputError(
             f"knowledge names {columns} no variable of the table: {listed(found, UNKNOWN_SAID)}; the "
-            f"variables are {listed([quoted(name) for name in names], 10)}"
+            f"variables are {listed([quoted(name) for name in names], 10)}{_without_names(names)}"
         )
 
 
@@ -376,6 +376,13 @@ def note_known(
         what |= {column: f"the {option} column" for option, column in roles.outcome.named}
         with findings.noting():
             precedence_of(roles.knowledge, features, what, [column for _, column in roles.outcome.named])
+
+
+def _without_names(names: Sequence[str]) -> str:
+    """How an array keeps the names that a step before took away."""
+    if list(names) != [f"x{place}" for place in range(len(names))]:
+        return ""
+    return " (an array has no names; in a Pipeline they are kept by .set_output(transform='pandas'))"
 
 
 def _hint(name: str, names: Sequence[str], elsewhere: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import InputError, caller
+from ..errors import InputError, LabelWarning, RootCausalWarning, caller
 from ..method.table import F64, Index
 from ..name_hints.words import tokens, words
 from ..outcomes.follow_up import Clock, Spans
@@ -263,7 +263,7 @@ def _warn_of_others(labels: np.ndarray, counts: Index, event: Any) -> None:
         f"the event is {plain(event)!r}, and {named} of event {'counts' if len(silent) == 1 else 'count'} as "
         "the end of follow-up without it (censored): where it keeps the event from coming, say so by "
         "competing=[...]; competing=[] says that nothing does",
-        UserWarning,
+        LabelWarning,
         stacklevel=caller(),
     )
 
@@ -370,7 +370,7 @@ def _instead_of_zero(n_zero: int, shortest: float) -> float:
     warnings.warn(
         f"{plural(n_zero, 'time')} of follow-up {'is' if n_zero == 1 else 'are'} zero: such a patient counts "
         "as followed for less time than anybody else",
-        UserWarning,
+        RootCausalWarning,
         stacklevel=caller(),
     )
     return OF_THE_SHORTEST * shortest

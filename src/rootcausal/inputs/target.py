@@ -19,7 +19,7 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from ..errors import InputError
+from ..errors import InputError, LabelWarning
 from ..files.cells import WORDS_FOR_MISSING, is_missing
 from ..method.moments import ROWS_PER_CLASS
 from ..method.table import Index
@@ -58,7 +58,7 @@ def warn_of_choice(classes: Iterable[Any], name: str, how_to_choose: str, stackl
         f"the labels {first} and {second}{doubt} do not say which of them is the disease: {second} is taken "
         f"for it, since it comes second in order; {how_to_choose.format(first, second)}"
     )
-    warnings.warn(said, UserWarning, stacklevel=stacklevel + 1)
+    warnings.warn(said, LabelWarning, stacklevel=stacklevel + 1)
     return [said]
 
 

@@ -37,9 +37,9 @@ def ordering_progress() -> Iterator[OnRound]:
 
     def on_round(found: int, left: int | None) -> None:
         nonlocal next_line
-        tell("causal order", found, found + left)
         elapsed = time.monotonic() - began
         what, total, told, line = _ordering(elapsed, found, left) if left is not None else _relations(found)
+        tell(what, found, total)
         if console.is_terminal:
             if not bar.live.is_started and elapsed > PATIENCE_SECONDS:
                 bar.start()

@@ -355,9 +355,9 @@ async function fit() {
 function doing({ progress }) {
   const { what, done, total } = progress;
   if (what === undefined) return "starting";
-  if (what === "causal order") return `finding the causal order: ${done} of at most ${total} columns placed`;
+  if (what === "ordering") return `finding the causal order: ${done} of at most ${total} columns placed`;
   if (what === "resamples") return `learning from resampled cohorts: ${done} of ${total}`;
-  return what;
+  return done && !total ? `${what}: ${done.toLocaleString("en")}` : what;
 }
 
 // --- 5. the result -----------------------------------------------------------------------------------------
