@@ -1,14 +1,19 @@
 """Sharp attribution: it finds the few that matter, says how sure it is, and is the same on every table."""
 
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from rootcausal import RCI
 from rootcausal.data import simulate
 from rootcausal.errors import InputError
+from rootcausal.method.attribution import acting
 from rootcausal.method.attribution.left_out import ancestors_left_out
 from rootcausal.method.attribution.sparse import attribute
-from rootcausal.method.attribution.spike_slab import Prior
+from rootcausal.method.attribution.spike_slab import Posterior, Prior, infer
 from rootcausal.method.attribution.susie import FIRST_EFFECTS, Sparsity, fit_effects
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
 from rootcausal.outcomes.binary import Binary
@@ -163,3 +168,69 @@ def test_the_clearer_a_test_dropped_it_the_less_it_is_worth():
     assert found[0] > found[1] > found[2] == found[3] > 0
     assert not ancestors_left_out(np.array([0.3]), p_in, np.zeros(3)).any()
     assert ancestors_left_out(np.zeros(0), p_in, probability).size == 0
+
+
+def evidence_by_quadrature(own: float, left: float, law: Callable[[np.ndarray], np.ndarray]) -> float:
+    """How much better than zero an effect of this law fits the factor exp(left w − own w² / 2)."""
+    w, width = np.linspace(-12.0, 12.0, 400_001, retstep=True)
+    return float((law(w) * np.exp(left * w - 0.5 * own * w**2)).sum() * width)
+
+
+def moment_law(scale: float) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda w: w**2 / scale * normal_law(scale)(w)
+
+
+def normal_law(variance: float) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda w: np.exp(-0.5 * w**2 / variance) / np.sqrt(2 * np.pi * variance)
+
+
+@pytest.mark.parametrize("left", [0.0, 12.0, -30.0])
+def test_a_clear_cause_has_an_effect_of_a_size(left):
+    """One column: Bayes' theorem by numerical integration, with the prior that is zero at zero."""
+    prior = Sparsity(expected=0.7, n_columns=1, variance=0.5)
+    curvature = np.array([[50.0]])
+    effects = fit_effects(curvature, np.array([left]), prior)
+    evidence, exists = evidence_by_quadrature(50.0, left, moment_law(0.5 / 3.0)), 1 - np.exp(-0.7)
+    expected = exists * evidence / (exists * evidence + 1 - exists)
+    assert effects.clear(curvature, prior)[0] == pytest.approx(expected, rel=1e-6)
+    assert (effects.clear(curvature, prior)[0] < effects.inclusion[0]) == (left == 0.0 or left == 12.0)
+
+
+def test_probabilities_are_averaged_over_shares_and_laws():
+    """Columns that do not overlap: all sets of causes, shares and laws are gone through one by one."""
+    own, left, scale = np.array([40.0, 90.0, 20.0]), np.array([11.0, 3.0, -16.0]), 0.2
+    laws = moment_law(scale), normal_law(3.0 * scale)
+    prior = Prior.nothing_known(3, 1.0, 5, 1.0)
+    found = replace(Posterior.before(prior), scale=scale)
+    total, with_each = 0.0, np.zeros(3)
+    for share in acting.SHARES:
+        before = share ** (2.0 * prior.share) * (1.0 - share) ** (2.0 * (1.0 - prior.share) + 2.0)
+        for law, weight in zip(laws, acting.LAWS, strict=True):
+            factors = [evidence_by_quadrature(*asked, law) for asked in zip(own, left, strict=True)]
+            for causes in itertools.product((False, True), repeat=3):
+                here = before * weight
+                for acts, factor in zip(causes, factors, strict=True):
+                    here *= share * factor if acts else 1.0 - share
+                total += here
+                with_each += here * np.array(causes)
+    assert acting.acting(np.diag(own), left, found, prior) == pytest.approx(with_each / total, rel=1e-6)
+
+
+def test_what_is_known_to_act_needs_no_evidence():
+    prior = Prior(3.0, 4, 1.0, np.arange(4) == 0, np.arange(4) == 1)
+    found = infer(60.0 * np.eye(4), np.array([0.0, 90.0, 90.0, 0.0]), prior, Posterior.before(prior))
+    probability = acting.acting(60.0 * np.eye(4), np.array([0.0, 90.0, 90.0, 0.0]), found, prior)
+    assert probability[:2].tolist() == [1.0, 0.0]
+    assert probability[2] > 0.99 and probability[3] < 0.3
+
+
+def test_where_most_columns_act_weak_ones_are_taken_for_causes_sooner():
+    """What is within a wide spike is in the risk; whether it acts is asked apart."""
+    asked = 200.0 * np.eye(30), 200.0 * np.where(np.arange(30) == 29, 0.17, 0.0)
+    strong = 200.0 * np.where(np.arange(30) < 24, np.linspace(0.2, 1.2, 30), 0.0)
+    prior = Prior.nothing_known(30, 3.0, 30, 1.0)
+    alone, among = (
+        acting.acting(asked[0], slope, infer(asked[0], slope, prior, Posterior.before(prior)), prior)[29]
+        for slope in (asked[1], asked[1] + strong)
+    )
+    assert alone < 0.5 < among

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..backends.blas import one_blas_thread
 from ..backends.choose import check_backend, without_gpu
 from ..errors import InputError
 from ..inputs.encoding import Encoding
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
     from ..resampling.cross_validation import Fold
     from ..resampling.training_rows import TrainingRows
 
+# Where linear algebra multiplies no more often, more threads than one take longer to start than they save.
+FEW_PRODUCTS = 1e8
 NO_ROWS = (
     "the rows of the fit are not at hand (it was on a cluster, they were changed in place, or the model's "
     "file is of an older version)"
@@ -114,7 +117,10 @@ class Estimator(TransformerMixin, BaseEstimator):
         settings, hints = self._check_parameters()
         asked = (self.backend, settings.prevalence, hints, groups, self.knowledge, gpu_will_do(settings))
         with open_cohort(self, X, target, *asked) as cohort:
-            return self._learn(cohort, settings)
+            n, q = cohort.raw.shape
+            few = cohort.rows is not None and n * q * q <= FEW_PRODUCTS
+            with one_blas_thread() if few else nullcontext():
+                return self._learn(cohort, settings)
 
     def _check_parameters(self) -> tuple[Settings, ColumnHints]:
         """How to learn, and what the user says of the columns; a parameter that cannot be is refused."""

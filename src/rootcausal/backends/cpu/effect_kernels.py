@@ -239,10 +239,40 @@ def _trace(
         )
         all_settled = all_settled and settled
         for cause in range(effect):
-            coef, without = 0.0, 1.0
+            coef = 0.0
             for e in range(len(weight)):
                 coef += weight[e, cause] * size[e, cause]
-                without *= 1.0 - weight[e, cause]
             edges[effect, cause] = coef
+        _make_clear(curvature, existence, k, variance, weight, size)
+        for cause in range(effect):
+            without = 1.0
+            for e in range(len(weight)):
+                without *= 1.0 - weight[e, cause]
             not_ancestor[cause] *= 1.0 - here * (1.0 - without)
     return all_settled
+
+
+@compiled(nogil=True)
+def _make_clear(
+    curvature: F64, existence: F64, n_columns: int, variance: float, weight: F64, size: F64
+) -> None:
+    """Weights become those of :meth:`rootcausal.method.attribution.susie.SingleEffects.clear`."""
+    n_effects, k = weight.shape
+    scale = variance / 3.0
+    for e in range(n_effects):
+        place, nowhere = math.log(existence[e] / n_columns), math.log1p(-existence[e] * k / n_columns)
+        top = nowhere
+        for column in range(k):
+            own = curvature[column, column]
+            spread, left = 1.0 / (own + 1.0 / scale), size[e, column] * (own + 1.0 / variance)
+            weight[e, column] = place + 0.5 * (math.log(spread / scale) + spread * left * left)
+            top = max(top, weight[e, column])
+        total = math.exp(nowhere - top)
+        for column in range(k):
+            own = curvature[column, column]
+            spread, left = 1.0 / (own + 1.0 / scale), size[e, column] * (own + 1.0 / variance)
+            at = spread * left
+            weight[e, column] = math.exp(weight[e, column] - top) * (at * at + spread) / scale
+            total += weight[e, column]
+        for column in range(k):
+            weight[e, column] /= total

@@ -60,10 +60,9 @@ def trace_back(mixing: F64, n_rows: float, inclusion: F64, n_first: int) -> Trac
         # Residual variance as least squares on all earlier columns has it, corrected for their number.
         residual = mixing[effect, effect] ** 2 * n_rows / max(n_rows - effect - 1, 1)
         precision = (n_rows - 1) / min(residual, 1.0)
-        causes = fit_effects(
-            precision * correlation[:effect, :effect], precision * correlation[:effect, effect], prior
-        )
+        curvature = precision * correlation[:effect, :effect]
+        causes = fit_effects(curvature, precision * correlation[:effect, effect], prior)
         settled = settled and causes.settled
         edges[effect, :effect] = causes.coef
-        not_ancestor[:effect] *= 1.0 - here * causes.inclusion
+        not_ancestor[:effect] *= 1.0 - here * causes.clear(curvature, prior)
     return Traced(edges, 1.0 - not_ancestor, settled)

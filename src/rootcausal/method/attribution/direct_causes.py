@@ -21,6 +21,7 @@ from scipy.linalg import block_diag
 
 from ..outcome import Loss
 from ..table import F64, LossSums
+from .acting import acting
 from .regression import WEAK_PENALTY, by_baseline
 from .spike_slab import Posterior, Prior
 
@@ -41,10 +42,12 @@ ROUNDING = 1e-10
 class DirectCauses:
     """Posterior of the direct effects of standardized columns, and whether the search settled.
 
-    ``fixed`` (c + b,) are the effects of the covariates' errors, and the baseline.
+    ``probability`` (m,) is that a column acts at all; ``fixed`` (c + b,) are the effects of the covariates'
+    errors, and the baseline.
     """
 
     effects: Posterior
+    probability: F64
     fixed: F64
     settled: bool
 
@@ -65,7 +68,8 @@ def find_direct_causes(
     search = _Search(loss, n_covariates, mixing)
     effects = Posterior.before(prior)
     here = search.stand(np.zeros(len(mixing)), fixed)
-    curvature, target, share = np.empty(0), np.empty(0), 1.0
+    curvature, target, share, settled = np.empty(0), np.empty(0), 1.0, False
+    asked: tuple[F64, F64] | None = None  # what led to these effects
     for number in range(MAX_PASSES):
         quadratic = search.quadratic(here)
         late = number - FIRST_DAMPED_PASS
@@ -82,15 +86,17 @@ def find_direct_causes(
             break
         if not np.isfinite(found.coef).all():
             break
-        effects = found
+        effects, asked = found, (curvature, target)
         there = search.climb(here, quadratic, effects)
         if there is None:
             break
         moved = float(np.abs((effects.coef - here.coef) @ mixing).max())
         here = there
         if moved < share * TOLERANCE and effects.settled:
-            return DirectCauses(effects, here.fixed, settled=True)
-    return DirectCauses(effects, here.fixed, settled=False)
+            settled = True
+            break
+    probability = acting(*asked, effects, prior) if asked else effects.inclusion
+    return DirectCauses(effects, probability, here.fixed, settled)
 
 
 @dataclass(frozen=True)

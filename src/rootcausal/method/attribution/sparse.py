@@ -91,7 +91,7 @@ def attribute(
         causes = find_direct_causes(loss, own, prior, start, c)
         # What covariates took out of the columns leaves fewer rows to tell effects by.
         rows = max(effective_rows - c, 2.0) if c else effective_rows
-        traced = loss.loops.trace_back(own, rows, causes.effects.inclusion, n_first)
+        traced = loss.loops.trace_back(own, rows, causes.probability, n_first)
         probability, settled = traced.probability, causes.settled and traced.settled
         coef, start = own.T @ causes.effects.coef, causes.fixed
         turn = _from_new_errors(own, traced.edges, variable[c:], n_first)

@@ -5,6 +5,12 @@ the posterior of one effect is exact: a weight for each column and a normal dist
 Cycling through the effects (variational Bayes: coordinate ascent on the evidence lower bound, ELBO) gives
 inclusion probabilities that stay honest where columns are correlated, and all that it reads of the data is
 a quadratic log-likelihood, so a matrix and a vector of sums.
+
+A normal prior of sizes has most of its mass on weak effects, which is what predicts best. As an answer to
+which columns do anything it is too generous: many a column that does nothing keeps a probability that no row
+will ever take from it, and along a path these add up. So probabilities are those of a moment prior of the
+same variance, w² N(w; 0, s) / s (Johnson & Rossell 2010), which is zero at zero, given the same other
+effects.
 """
 
 from __future__ import annotations
@@ -81,10 +87,25 @@ class SingleEffects:
     size: F64
     settled: bool = True
 
+    def clear(self, curvature: F64, prior: Sparsity) -> F64:
+        """(k,): probability that a column carries any effect whose size has the moment prior."""
+        place, nowhere = prior.log_chances(*self.weight.shape)
+        own, scale = np.diagonal(curvature), prior.variance / 3.0
+        left = self.size * (own + 1.0 / prior.variance)
+        spread = 1.0 / (own + 1.0 / scale)
+        at = spread * left
+        # The logarithm of prior probability times Bayes factor of a normal prior; that of the moment prior is
+        # a multiple.
+        log_evidence = place[:, None] + 0.5 * (np.log(spread / scale) + at * left)
+        top = np.maximum(log_evidence.max(axis=1), nowhere)[:, None]
+        odds = np.exp(log_evidence - top) * ((at * at + spread) / scale)
+        odds /= odds.sum(axis=1, keepdims=True) + np.exp(nowhere[:, None] - top)
+        return _any_of(odds)
+
     @cached_property
     def inclusion(self) -> F64:
         """(k,): probability that a column carries any effect (posterior inclusion probability, PIP)."""
-        return 1.0 - np.prod(1.0 - self.weight, axis=0)
+        return _any_of(self.weight)
 
     @cached_property
     def coef(self) -> F64:
@@ -95,6 +116,10 @@ class SingleEffects:
         """The same, with effects that are nowhere added to make up the number."""
         added = np.zeros((n_effects - len(self.weight), self.weight.shape[1]))
         return replace(self, weight=np.vstack([self.weight, added]), size=np.vstack([self.size, added]))
+
+
+def _any_of(weight: F64) -> F64:
+    return 1.0 - np.prod(1.0 - weight, axis=0)
 
 
 def prior_effects(k: int, prior: Sparsity) -> SingleEffects:
