@@ -213,13 +213,19 @@ def test_probabilities_are_averaged_over_shares_and_laws():
                     here *= share * factor if acts else 1.0 - share
                 total += here
                 with_each += here * np.array(causes)
-    assert acting.acting(np.diag(own), left, found, prior) == pytest.approx(with_each / total, rel=1e-6)
+    assert acting.acting(np.diag(1 / (own + found.precision)), left, found, prior) == pytest.approx(
+        with_each / total, rel=1e-6
+    )
+
+
+def acts(curvature: np.ndarray, slope: np.ndarray, prior: Prior) -> np.ndarray:
+    found = infer(curvature, slope, prior, Posterior.before(prior))
+    return acting.acting(np.linalg.inv(curvature + np.diag(found.precision)), slope, found, prior)
 
 
 def test_what_is_known_to_act_needs_no_evidence():
     prior = Prior(3.0, 4, 1.0, np.arange(4) == 0, np.arange(4) == 1)
-    found = infer(60.0 * np.eye(4), np.array([0.0, 90.0, 90.0, 0.0]), prior, Posterior.before(prior))
-    probability = acting.acting(60.0 * np.eye(4), np.array([0.0, 90.0, 90.0, 0.0]), found, prior)
+    probability = acts(60.0 * np.eye(4), np.array([0.0, 90.0, 90.0, 0.0]), prior)
     assert probability[:2].tolist() == [1.0, 0.0]
     assert probability[2] > 0.99 and probability[3] < 0.3
 
@@ -229,8 +235,5 @@ def test_where_most_columns_act_weak_ones_are_taken_for_causes_sooner():
     asked = 200.0 * np.eye(30), 200.0 * np.where(np.arange(30) == 29, 0.17, 0.0)
     strong = 200.0 * np.where(np.arange(30) < 24, np.linspace(0.2, 1.2, 30), 0.0)
     prior = Prior.nothing_known(30, 3.0, 30, 1.0)
-    alone, among = (
-        acting.acting(asked[0], slope, infer(asked[0], slope, prior, Posterior.before(prior)), prior)[29]
-        for slope in (asked[1], asked[1] + strong)
-    )
+    alone, among = (acts(asked[0], slope, prior)[29] for slope in (asked[1], asked[1] + strong))
     assert alone < 0.5 < among

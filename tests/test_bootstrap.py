@@ -312,7 +312,7 @@ def test_the_fingerprint_is_pinned():
     settings = Settings(VARIANTS["local_plus"], 0.2, ATTRIBUTIONS["sharp"])
     assert (
         TrainingRows(X, y, settings, "auto").fingerprint(7)
-        == "a4033b6e163ee321ccddb2aa06b82dcebdfd992582b43e430f6abe3eaede0299"
+        == "2af6a00bce5dbcd2b14473a3b658487ddea004a4968d3e4f89de9c29a18bf675"
     )
 
 

@@ -348,3 +348,29 @@ def test_columns_that_tell_all_apart_do_not_widen_the_slab_without_end(loops):
     prior = Prior.nothing_known(3, 3.0, 3, 1.0)
     found = loops.infer(np.eye(3), np.full(3, 1e3), prior, Posterior.before(prior), True)
     assert found.scale <= LARGEST_SLAB * prior.scale and np.isfinite(found.coef).all()
+
+
+def test_resamples_draw_what_the_prior_leaves_open():
+    """Spread of expectations, V H V, and of what is drawn add up to the posterior's own spread V."""
+    found = found_from_minus_one(table(3, n=600))
+    rng, precision = np.random.default_rng(0), found.effects.precision
+    draws = np.array([found.drawn(rng) for _ in range(20_000)])
+    curvature = np.linalg.inv(found.covariance) - np.diag(precision)
+    left = found.covariance - found.covariance @ curvature @ found.covariance
+    scale = np.sqrt(np.outer(np.diagonal(found.covariance), np.diagonal(found.covariance)))
+    assert np.cov(draws.T) / scale == pytest.approx(left / scale, abs=0.03)
+    assert draws.mean(axis=0) == pytest.approx(found.effects.coef, abs=0.01)
+
+
+def test_intervals_carry_what_the_prior_leaves_open(monkeypatch):
+    """Causes too weak to be told from none: resamples alone would shrink all of them to next to nothing."""
+    rng = np.random.default_rng(1)
+    X = rng.laplace(size=(200, 8))
+    y = (rng.random(200) < 1.0 / (1.0 + np.exp(-1.5 * X[:, 0] - 0.2 * X[:, 1]))).astype(int)
+    model = RCI().fit(X, y)
+    drawn = model.bootstrap(60).explain(X)
+    monkeypatch.setattr(direct_causes.DirectCauses, "drawn", lambda causes, rng: causes.effects.coef)
+    alone = model.bootstrap(60).explain(X)
+    wider = (drawn.upper - drawn.lower).mean(axis=0) / (alone.upper - alone.lower).mean(axis=0)
+    assert wider[0] < 1.15
+    assert wider[1:].mean() > 1.15

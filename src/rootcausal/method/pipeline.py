@@ -61,19 +61,24 @@ class AttributionMethod:
     Attributes
     ----------
     name : what users call it.
-    attribute : given an ordering, the number of columns of the cohort and what their outcome is like; the
-        predictions it leads to are those of the population.
+    attribute : given an ordering, the number of columns of the cohort, what their outcome is like, and for
+        a resample what draws effects from what is believed of them; the predictions it leads to are those of
+        the population.
     prior : in words, what keeps coefficients finite where the errors separate the classes.
     takes_known_causes : whether it asks what is known to act on the outcome, or not to.
+    draws : whether a resample has effects drawn from what is believed of them.
     """
 
     name: str
-    attribute: Callable[[Ordering, int, Outcome], Attributed]
+    attribute: Callable[[Ordering, int, Outcome, np.random.Generator | None], Attributed]
     prior: str
     takes_known_causes: bool = False
+    draws: bool = False
 
 
-def _by_sparse_causes(ordering: Ordering, n_columns: int, outcome: Outcome) -> Attributed:
+def _by_sparse_causes(
+    ordering: Ordering, n_columns: int, outcome: Outcome, rng: np.random.Generator | None
+) -> Attributed:
     """Few direct causes of D, and the paths that lead to them (see
     :mod:`rootcausal.method.attribution.sparse`).
     """
@@ -87,7 +92,7 @@ def _by_sparse_causes(ordering: Ordering, n_columns: int, outcome: Outcome) -> A
         certain=ordering.acts[beside:],
         barred=ordering.does_not_act[beside:],
     )
-    ancestry = attribute(loss, ordering.mixing, ordering.variable, prior, effective_rows, beside, first)
+    ancestry = attribute(loss, ordering.mixing, ordering.variable, prior, effective_rows, beside, first, rng)
     fitted, found = ancestry.fitted, replace(ordering, mixing=ancestry.mixing)
     effects = found.effects(ancestry.effects)
     return Attributed(
@@ -99,7 +104,9 @@ def _by_sparse_causes(ordering: Ordering, n_columns: int, outcome: Outcome) -> A
     )
 
 
-def _by_regression(ordering: Ordering, n_columns: int, outcome: Outcome) -> Attributed:
+def _by_regression(
+    ordering: Ordering, n_columns: int, outcome: Outcome, rng: np.random.Generator | None
+) -> Attributed:
     """D on all errors, by maximum likelihood (paper, Algorithm 1)."""
     fitted = regress(outcome.loss(ordering.table, ordering.table_cols), ordering.table_cols.size)
     attribution = outcome.attribution(ordering.effects(fitted.coef), fitted.baseline, ordering.weights)
@@ -109,7 +116,7 @@ def _by_regression(ordering: Ordering, n_columns: int, outcome: Outcome) -> Attr
 ATTRIBUTIONS = {
     method.name: method
     for method in (
-        AttributionMethod("sharp", _by_sparse_causes, "the prior of the default attribution", True),
+        AttributionMethod("sharp", _by_sparse_causes, "the prior of the default attribution", True, True),
         AttributionMethod(
             "paper", _by_regression, f"a weak penalty (prior sd {WEAK_PENALTY**-0.5:g} a unit of error)"
         ),
@@ -128,6 +135,7 @@ class Settings:
     attribution : from errors to the outcome.
     prevalence : share of the population that has the disease; None where the sample is the population.
     imputation_seed : of the noise with which missing values are filled in.
+    effect_seed : of the effects that are drawn for a resample; None takes what is expected of them.
     mechanism : by what name the estimator calls the way from errors to values; here it is linear.
     """
 
@@ -136,6 +144,7 @@ class Settings:
     attribution: AttributionMethod
     prevalence: float | None = None
     imputation_seed: int = 0
+    effect_seed: int | None = None
     mechanism: str = "linear"
 
     @property
@@ -238,7 +247,9 @@ class LinearLearner:
         on_round: OnRound | None,
     ) -> Found:
         ordering = order_columns(raw, columns, settings.variant, level, on_round, layout, outcome)
-        attributed = settings.attribution.attribute(ordering, n_columns, outcome)
+        seed = settings.effect_seed
+        rng = None if seed is None else np.random.default_rng(seed)
+        attributed = settings.attribution.attribute(ordering, n_columns, outcome, rng)
         # The search's own errors stay in what is said of it: a sparse graph leaves others.
         mixing = ordering.mixing if attributed.mixing is None else attributed.mixing
         return Found(ordering, replace(ordering, mixing=mixing).mechanism(raw.shape[1]), attributed)

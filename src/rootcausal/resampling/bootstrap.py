@@ -256,8 +256,10 @@ def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) 
         rows = _draw_by_class(cohort.y, rng)
     else:
         rows = _draw_rows(cohort.y, rng, cohort.outcome_of_all)
-    # Missing values are filled in anew: intervals carry the doubt about what was not measured.
-    settings = replace(cohort.settings, imputation_seed=int(rng.integers(MOST_SEEDS)))
+    # Missing values are filled in anew, and effects drawn: intervals carry the doubt about what was not
+    # measured, and about what the rows leave to a prior.
+    seeds = [int(seed) for seed in rng.integers(MOST_SEEDS, size=2)]
+    settings = replace(cohort.settings, imputation_seed=seeds[0], effect_seed=seeds[1])
     with one_blas_thread(), nullcontext() if alone else one_thread(cohort.backend):
         learned, varies, _ = learn_from(cohort, rows, settings)
     settled = learned.converged and (learned.imputation is None or learned.imputation.converged)

@@ -94,6 +94,8 @@ class TrainingRows:
         chosen_of = "" if self.outcome is None else self.outcome.chosen
         if chosen.mechanism != "linear":  # resamples of before still belong
             chosen_of += f", mechanism={chosen.mechanism!r}"
+        elif chosen.attribution.draws:
+            chosen_of += ", drawn"
         digest = hashlib.sha256((words + self._kinds() + chosen_of).encode())
         if self.layout is not None and self.layout.precedence is not None:
             known = self.layout.precedence

@@ -26,15 +26,14 @@ LAWS = np.array([0.8, 0.2])
 MOST_EVIDENCE = 600.0
 
 
-def acting(curvature: F64, slope: F64, found: Posterior, prior: Prior) -> F64:
+def acting(covariance: F64, slope: F64, found: Posterior, prior: Prior) -> F64:
     """(k,): probability that each column acts on D directly.
 
     Parameters
     ----------
-    curvature, slope, prior : as :func:`~rootcausal.method.attribution.spike_slab.infer` was asked.
-    found : what it answered.
+    slope, prior : as :func:`~rootcausal.method.attribution.spike_slab.infer` was asked.
+    found, covariance : what it answered, and (k, k) the covariance of the coefficients.
     """
-    covariance = np.linalg.inv(curvature + np.diag(found.precision))
     own, mean = np.diagonal(covariance), covariance @ (slope + found.shift)
     free = ~(prior.certain | prior.barred)
     # What the data and all other effects say of each column, as a normal factor.

@@ -42,14 +42,28 @@ ROUNDING = 1e-10
 class DirectCauses:
     """Posterior of the direct effects of standardized columns, and whether the search settled.
 
-    ``probability`` (m,) is that a column acts at all; ``fixed`` (c + b,) are the effects of the covariates'
-    errors, and the baseline.
+    ``covariance`` (m, m) is that of the effects, ``probability`` (m,) that a column acts at all; ``fixed``
+    (c + b,) are the effects of the covariates' errors, and the baseline.
     """
 
     effects: Posterior
+    covariance: F64
     probability: F64
     fixed: F64
     settled: bool
+
+    def drawn(self, rng: np.random.Generator) -> F64:
+        """(m,): effects as they may be, for a resample of the patients.
+
+        Expectations of resamples spread by V H V, where V is the posterior covariance and H what the rows
+        say (information): less than V, since what the prior pulls to zero hardly moves with the rows. What
+        is drawn in addition makes up for it, V − V H V = V P V with the precisions P of the sites. So
+        effects that the rows decide have the spread of resamples, and what they leave to the prior has the
+        prior's own doubt.
+        """
+        noise = np.sqrt(self.effects.precision) * rng.standard_normal(self.effects.coef.size)
+        drawn: F64 = self.effects.coef + self.covariance @ noise
+        return drawn
 
 
 def find_direct_causes(
@@ -69,7 +83,7 @@ def find_direct_causes(
     effects = Posterior.before(prior)
     here = search.stand(np.zeros(len(mixing)), fixed)
     curvature, target, share, settled = np.empty(0), np.empty(0), 1.0, False
-    asked: tuple[F64, F64] | None = None  # what led to these effects
+    asked: tuple[F64, F64] = np.zeros((len(mixing), len(mixing))), np.zeros(len(mixing))
     for number in range(MAX_PASSES):
         quadratic = search.quadratic(here)
         late = number - FIRST_DAMPED_PASS
@@ -95,8 +109,9 @@ def find_direct_causes(
         if moved < share * TOLERANCE and effects.settled:
             settled = True
             break
-    probability = acting(*asked, effects, prior) if asked else effects.inclusion
-    return DirectCauses(effects, probability, here.fixed, settled)
+    covariance = np.asarray(np.linalg.inv(asked[0] + np.diag(effects.precision)), dtype=np.float64)
+    probability = acting(covariance, asked[1], effects, prior)
+    return DirectCauses(effects, covariance, probability, here.fixed, settled)
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ def attribute(
     effective_rows: float,
     n_covariates: int = 0,
     n_first: int = 0,
+    rng: np.random.Generator | None = None,
 ) -> Ancestry:
     """What each error adds, and how probably its column is an ancestor of D.
 
@@ -82,6 +83,7 @@ def attribute(
     effective_rows : how many rows of equal weight would give correlations as sure as these.
     n_covariates : how many columns at the start of the order are those of covariates.
     n_first : how many columns after them have no causes among the columns.
+    rng : draws effects as they may be, in place of what is expected of them.
     """
     c, n_own = n_covariates, len(mixing) - n_covariates
     own = mixing[c:, c:] / np.linalg.norm(mixing[c:, c:], axis=1, keepdims=True)
@@ -93,7 +95,8 @@ def attribute(
         rows = max(effective_rows - c, 2.0) if c else effective_rows
         traced = loss.loops.trace_back(own, rows, causes.probability, n_first)
         probability, settled = traced.probability, causes.settled and traced.settled
-        coef, start = own.T @ causes.effects.coef, causes.fixed
+        effects = causes.effects.coef if rng is None else causes.drawn(rng)
+        coef, start = own.T @ effects, causes.fixed
         turn = _from_new_errors(own, traced.edges, variable[c:], n_first)
     elif not c:
         return Ancestry(Coefficients(coef, loss.start), mixing, coef, probability)
