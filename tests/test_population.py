@@ -417,7 +417,7 @@ def test_resamples_of_another_prevalence_do_not_belong() -> None:
     }
     assert len(found) == 3
     # The one without is that of resamples of before.
-    assert "a4033b6e163ee321ccddb2aa06b82dcebdfd992582b43e430f6abe3eaede0299" in found
+    assert "2af6a00bce5dbcd2b14473a3b658487ddea004a4968d3e4f89de9c29a18bf675" in found
 
 
 # --- what users give --------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..backends.blas import one_blas_thread
 from ..backends.choose import check_backend, without_gpu
 from ..errors import InputError
 from ..inputs.encoding import Encoding
@@ -112,6 +111,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         return tags
 
     def _fit(self, X: Any, target: Target, groups: Any) -> Self:
+        from ..backends.blas import one_blas_thread
         from .mechanism_choice import gpu_will_do
 
         settings, hints = self._check_parameters()
