@@ -206,8 +206,11 @@ def test_auto_takes_a_backend_that_offers_the_sums_of_the_mechanism() -> None:
     for mechanism in ("nonlinear", "auto"):
         model = RCI(mechanism=mechanism).fit(X, y).bootstrap(2)
         assert model.provenance_["backend"] == "numba"
-        with pytest.raises(InputError, match=r"not on a GPU.*backend='auto'"):
-            RCI(mechanism=mechanism, backend="cupy").fit(X, y)
+    with pytest.raises(InputError, match=r"not on a GPU.*backend='auto'"):
+        RCI(mechanism="nonlinear", backend="cupy").fit(X, y)
+    model = RCI(mechanism="auto", backend="cupy").fit(X, y)
+    assert model.provenance_["backend"] == "cupy"
+    assert "not summed on a GPU" in model.provenance_["mechanism"]["why"]
 
 
 @pytest.mark.parametrize("width", [0.5, 40.0, 1e12])

@@ -144,6 +144,53 @@ def test_what_is_known_to_act_on_the_outcome_does(outcome: str) -> None:
     assert acts[3] and not acts[1]
 
 
+def straight(outcome: str, curve: float, n: int = 400, seed: int = 5) -> Bent:
+    """Relations are lines, and so is what leads to the outcome, but for this much of a curve."""
+    rng = np.random.default_rng([seed, n])
+    a = rng.laplace(size=n)
+    b = 0.7 * a + rng.laplace(size=n)
+    X = pd.DataFrame({"a": a, "b": b, "c": rng.laplace(size=n)})
+    truth = 0.5 * a + curve * np.abs(b)
+    if outcome == "survival":
+        time, end = rng.exponential(np.exp(-truth)), rng.uniform(0.2, 2.0, n)
+        return Bent(X, (np.minimum(time, end), (time <= end).astype(int)), truth, RCISurvival)
+    if outcome == "binary":
+        return Bent(X, ((truth + rng.logistic(size=n) > truth.mean()).astype(int),), truth, RCI)
+    return Bent(X, (truth + rng.laplace(size=n),), truth, RCIRegressor)
+
+
+@pytest.mark.parametrize("outcome", ["binary", "survival", "continuous"])
+def test_auto_weighs_how_the_outcome_is_told_too(outcome: str) -> None:
+    """Where the relations of the variables are lines, their graph alone would say so."""
+    case = straight(outcome, curve=1.2)
+    model = case.make(mechanism="auto").fit(case.X, *case.known)
+    said = model.provenance_["mechanism"]
+    assert said["taken"] == "nonlinear" and "tell the outcome" in said["why"]
+    assert np.corrcoef(model._predictor(case.X), case.truth)[0, 1] > 0.9
+    line = straight(outcome, curve=0.0)
+    model = case.make(mechanism="auto").fit(line.X, *line.known)
+    assert model.provenance_["mechanism"]["taken"] == "linear"
+    np.testing.assert_array_equal(model.coef_, line.make().fit(line.X, *line.known).coef_)
+
+
+def test_where_auto_cannot_choose_it_takes_lines_and_says_why(tmp_path: Path) -> None:
+    case = bent("ordinal", n=300)
+    y = np.tile([1, 0, 0], 100)
+    sets = np.repeat(np.arange(100), 3)
+    paper = RCI(mechanism="auto", attribution="paper").fit(case.X, y)
+    assert "attribution='paper'" in paper.provenance_["mechanism"]["why"]
+    np.testing.assert_array_equal(paper.coef_, RCI(attribution="paper").fit(case.X, y).coef_)
+    matched = RCI(mechanism="auto").fit(case.X, y, strata=sets)
+    for model, why in ((paper, "regresses on the errors"), (matched, "matched sets")):
+        said = model.provenance_["mechanism"]
+        assert said["asked"] == "auto" and said["taken"] == "linear" and why in said["why"]
+    table = tmp_path / "cohort.csv"
+    case.X.assign(ill=y).to_csv(table, index=False)
+    asked = ("--target", "ill", "--mechanism", "auto", "--attribution", "paper")
+    fit = run("fit", table, *asked, "--out", tmp_path / "m.rci")
+    assert "mechanism: linear. attribution='paper' regresses" in fit.output
+
+
 def test_matched_sets_are_lines() -> None:
     case = bent("ordinal")
     y = np.tile([1, 0, 0], 200)

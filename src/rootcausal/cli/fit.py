@@ -176,7 +176,7 @@ def fit(
 
 def _refuse_what_needs_memory(table: TableOptions, outcome: OutcomeOptions, how: FitOptions) -> None:
     """Refuse what a cluster does not do."""
-    if how.mechanism != "linear":
+    if how.mechanism == "nonlinear":
         raise typer.BadParameter("nonlinear equations need the rows in memory.", param_hint="--mechanism")
     if how.confounding is not None:
         raise typer.BadParameter("--confounding needs the table in memory, not on a cluster.")

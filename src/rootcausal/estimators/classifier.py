@@ -83,8 +83,8 @@ class RCI(ClassifierMixin, OfOneColumn):
         How variables come from their causes. ``linear`` is the paper's. ``nonlinear`` fits curves
         and spreads that differ, x = f(causes) + g(causes) · error, and pushes a risk model of the variables
         through them: Shapley values are sampled where paths are nonlinear, and there is no ``coef_``.
-        ``auto`` takes it where the check of linearity fails, or where it describes the cohort in clearly
-        less, and the linear one elsewhere; ``provenance_["mechanism"]`` says which was taken and why.
+        ``auto`` takes it where it describes the cohort, or how the outcome is told, in clearly less, and
+        the linear one elsewhere; ``provenance_["mechanism"]`` says which was taken and why.
     outcome : {"binary", "ordinal"}, default "binary"
         What y is: two labels, or stages in order, as in none, mild and severe. Shocks then add to the
         log-odds

@@ -20,6 +20,8 @@ NOT_LINEAR = ("doubtful", "broken")
 # linear cohorts it was by less in nearly all; in nonlinear ones, by more in nine of ten from 500 patients on.
 # Where the check of linearity is not fine, a third of it is enough.
 SHORTER, SHORTER_A_VARIABLE = 30.0, 3.0
+# By so many nats, beyond what its terms cost, what bends has to tell the outcome better than lines.
+SHORTER_OUTCOME = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,7 @@ class Chosen:
 
 def gpu_will_do(settings: Settings) -> bool:
     """Whether a GPU offers all sums that the mechanism may ask for."""
-    return settings.mechanism == LINEAR
+    return settings.mechanism == LINEAR or _never_curves(settings) is not None
 
 
 def learn_cohort(
@@ -58,32 +60,64 @@ def learn_cohort(
         if settings.mechanism != LINEAR:
             said = {"asked": settings.mechanism, "taken": settings.mechanism, "why": "It was asked for."}
         return Chosen(_learned(cohort, settings, on_round), settings, said)
+    linear = replace(settings, mechanism=LINEAR)
+    why = _never_curves(settings) or _no_curves(cohort, parameters)
+    if why is not None:
+        said = {"asked": AUTO, "taken": LINEAR, "why": why}
+        return Chosen(_learned(cohort, linear, on_round), linear, said)
+    return _weighed(cohort, linear, parameters, on_round)
+
+
+def _never_curves(settings: Settings) -> str | None:
+    """Why what was chosen does not go with a nonlinear mechanism, whoever the patients are."""
+    if settings.attribution.name != "sharp":
+        return f"attribution={settings.attribution.name!r} regresses on the errors of linear equations."
+    return None
+
+
+def _no_curves(cohort: Cohort, parameters: Mapping[str, Any]) -> str | None:
+    """Why nonlinear equations cannot be had for these patients."""
     if cohort.layout.noise is not None:
-        why = "Values that are measured with error are taken in by straight lines alone."
-        settings = replace(settings, mechanism=LINEAR)
-        learned = _learned(cohort, settings, on_round)
-        return Chosen(learned, settings, {"asked": AUTO, "taken": LINEAR, "why": why})
+        return "Values that are measured with error are taken in by straight lines alone."
     if cohort.rows is None:
-        raise InputError("mechanism='auto' looks at rows in memory: choose mechanism='linear' on a cluster")
+        return "These rows are on a cluster, and nonlinear equations are learned in memory."
+    if parameters["backend"] == "cupy":
+        return "Nonlinear equations are not summed on a GPU (backend='cupy')."
+    if cohort.outcome is not None and cohort.outcome.name == "matched":
+        return "Of matched sets, lines alone are told."
+    return None
+
+
+def _weighed(
+    cohort: Cohort, linear: Settings, parameters: Mapping[str, Any], on_round: OnRound | None
+) -> Chosen:
+    """The shorter description of the patients, by their graph and by what their outcome is told by."""
     from ..nonlinear.learning import nats_saved
 
-    settings = replace(settings, mechanism=LINEAR)
-    learned = _learned(cohort, settings, on_round)
-    check = _straight(cohort, settings, learned, parameters)
-    nonlinear_settings = replace(settings, mechanism=NONLINEAR)
-    nonlinear = _learned(cohort, nonlinear_settings, on_round)
-    saved = nats_saved(nonlinear.ordering)
-    shorter = f"Nonlinear equations describe these patients in {saved:,.0f} nats less than linear ones do"
-    said = {"asked": AUTO}
+    settings = replace(linear, mechanism=NONLINEAR)
+    nonlinear = _learned(cohort, settings, on_round)
+    saved, by_outcome = nats_saved(nonlinear.ordering)
     enough = max(SHORTER, SHORTER_A_VARIABLE * nonlinear.model.order.size)
-    if check.verdict in NOT_LINEAR and saved > enough / 3.0:
-        return Chosen(nonlinear, nonlinear_settings, said | {"taken": NONLINEAR, "why": check.statement})
+    found = Chosen(nonlinear, settings, {"asked": AUTO, "taken": NONLINEAR})
+
+    def because(why: str) -> Chosen:
+        return replace(found, said={**(found.said or {}), "why": why})
+
+    shorter = f"Nonlinear equations describe these patients in {saved:,.0f} nats less than linear ones do"
     if saved > enough:
-        return Chosen(nonlinear, nonlinear_settings, said | {"taken": NONLINEAR, "why": f"{shorter}."})
+        return because(f"{shorter}.")
+    if by_outcome > SHORTER_OUTCOME:
+        return because(
+            f"Curves or products of variables tell the outcome in {by_outcome:,.0f} nats less than lines do."
+        )
+    learned = _learned(cohort, linear, on_round)
+    check = _straight(cohort, linear, learned, parameters)
+    if check.verdict in NOT_LINEAR and saved > enough / 3.0:
+        return because(check.statement)
     if saved < 1.0:
         shorter = "Nonlinear equations describe these patients in no less than linear ones do"
     why = f"{shorter}, which may be chance; {check.statement[0].lower()}{check.statement[1:]}"
-    return Chosen(learned, settings, said | {"taken": LINEAR, "why": why})
+    return Chosen(learned, linear, {"asked": AUTO, "taken": LINEAR, "why": why})
 
 
 def _learned(cohort: Cohort, settings: Settings, on_round: OnRound | None) -> Learned:

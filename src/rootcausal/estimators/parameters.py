@@ -70,7 +70,7 @@ def chosen_settings(
         prevalence = _share_of_population(prevalence)
     if mechanism not in list(MECHANISMS):
         raise InputError(f"unknown mechanism {mechanism!r}: choose one of {', '.join(MECHANISMS)}")
-    if mechanism != "linear" and attribution != "sharp":
+    if mechanism == "nonlinear" and attribution != "sharp":
         raise InputError(
             f"attribution={attribution!r} regresses on the errors of a linear mechanism: leave it out, or "
             "choose mechanism='linear'"

@@ -44,7 +44,8 @@ class GraphOrder:
     """What a search for a graph leaves to be said of it; see
     :class:`rootcausal.method.ordering.ordering.Ordering`.
 
-    ``saved`` is by how many nats it describes the patients in less than lines would.
+    ``saved`` is by how many nats it describes the patients in less than lines would, ``of_outcome`` by how
+    many curves and products tell the outcome in less than lines.
     """
 
     order: Index
@@ -54,14 +55,15 @@ class GraphOrder:
     n_pairs: int
     weights: ClassWeights
     saved: float
+    of_outcome: float
 
     def on_columns(self, columns: Index) -> GraphOrder:
         return replace(self, order=columns[self.order], exhausted=columns[self.exhausted])
 
 
-def nats_saved(ordering: Searched) -> float:
-    """By how many nats a graph describes the patients in less than lines would."""
-    return ordering.saved if isinstance(ordering, GraphOrder) else 0.0
+def nats_saved(ordering: Searched) -> tuple[float, float]:
+    """By how many nats a graph describes the patients in less than lines would, and curves the outcome."""
+    return (ordering.saved, ordering.of_outcome) if isinstance(ordering, GraphOrder) else (0.0, 0.0)
 
 
 class NonlinearLearner:
@@ -112,6 +114,7 @@ class NonlinearLearner:
             graph.n_fits,
             columns.weights,
             graph.saved,
+            risk.saved,
         )
         attributed = Attributed(attribution, risk.separated, graph.converged and risk.converged, None)
         return Found(ordering, mechanism.on_columns(of_columns, raw.shape[1]), attributed)

@@ -49,11 +49,13 @@ class Risk:
     coefficients : what was fitted to them.
     separated : whether only a prior keeps the coefficients finite.
     converged : whether it came to rest before its limits.
+    saved : by how many nats, beyond what they cost, curves and products tell the outcome better than lines.
     """
 
     terms: tuple[tuple[int, int], ...]
     coefficients: Coefficients
     converged: bool
+    saved: float = 0.0
 
     @property
     def separated(self) -> bool:
@@ -125,14 +127,32 @@ class RiskSearch:
             groups, fitted = fewer
             loss = self._loss(groups)
             fitted, loglik = self._fit(groups, loss, fitted)
-        return self._weighed(covariates, groups, converged)
+        bent = [group for group in groups if _bends(group[0])]
+        saved = self._saved(groups, bent, fitted, loglik, loss) if bent else 0.0
+        return replace(self._weighed(covariates, groups, converged), saved=saved)
+
+    def _saved(
+        self,
+        groups: Sequence[Group],
+        bent: Sequence[Group],
+        fitted: Coefficients,
+        loglik: float,
+        loss: Loss,
+    ) -> float:
+        """By how many nats, beyond what they cost, some of the groups shorten the description."""
+        lines = [group for group in groups if group not in bent]
+        stay = np.repeat([group not in bent for group in groups], [len(group) for group in groups])
+        _, of_lines = self._fit(
+            lines, self._again(loss, lines), replace(fitted, coef=fitted.coef[stay.astype(bool)])
+        )
+        return loglik - of_lines - sum(map(self._cost, bent))
 
     def _weighed(self, covariates: Sequence[int], groups: Sequence[Group], converged: bool) -> Risk:
         """Lines of all variables, and what bends, as the default attribution weighs direct causes.
 
         So where nothing bends, the risk is that of the linear mechanism.
         """
-        bends = [term for group in groups for term in group if term[1] >= 0 or term[0] % TERMS_A_CAUSE]
+        bends = [term for group in groups for term in group if _bends(term)]
         beside = [term for variable in covariates for term in self._lines(variable)]
         others = [v for v in range(len(self._columns)) if v not in covariates]
         lines = [(term, v) for v in others for term in self._lines(v)]
@@ -307,6 +327,11 @@ class RiskSearch:
                 np.clip(row, -PRODUCT_WITHIN, PRODUCT_WITHIN, out=row)
                 row *= np.clip(self._splines[second], -PRODUCT_WITHIN, PRODUCT_WITHIN)
         return rows
+
+
+def _bends(term: tuple[int, int]) -> bool:
+    """Whether a term is no line: of a curve, or a product."""
+    return term[1] >= 0 or term[0] % TERMS_A_CAUSE > 0
 
 
 def _without_specks(coef: F64, certain: np.ndarray) -> F64:
