@@ -118,6 +118,7 @@ MAY_IMPORT = {
         "wording",
     },
     "app": {"errors", "files", "progress", "version", "wording"},
+    "systems": {"errors", "estimators", "experiments", "files", "method", "wording"},
     "cli": {
         "app",
         "data",
@@ -135,6 +136,7 @@ MAY_IMPORT = {
         "profiling",
         "progress",
         "report",
+        "systems",
         "version",
         "wording",
     },

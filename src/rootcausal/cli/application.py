@@ -25,7 +25,20 @@ from ..errors import InputError, MissingExtraError
 from ..files.memory import LEAST, memory_left
 from ..version import __version__
 from ..wording import shown
-from . import browser, check, demo, explain, federate, fit, look, report, reproduce, simulate, site
+from . import (
+    benchmark,
+    browser,
+    check,
+    demo,
+    explain,
+    federate,
+    fit,
+    look,
+    report,
+    reproduce,
+    simulate,
+    site,
+)
 from .console import complain, warnings_as_lines
 from .help_text import PlainHelp, help_of, summary
 
@@ -224,6 +237,7 @@ app.command(cls=Command)(site.site)
 app.command(cls=Command)(simulate.simulate)
 app.command(cls=Command)(demo.demo)
 app.command(cls=Command)(reproduce.reproduce)
+app.command(cls=Command)(benchmark.benchmark)
 
 
 def main() -> None:

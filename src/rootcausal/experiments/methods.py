@@ -57,22 +57,29 @@ def find_method(name: str) -> Method:
     """The method of that name, or the class at ``package.module:Class``."""
     if name in METHODS:
         return METHODS[name]
+    made_by = own_class(name, "method", list(METHODS), ("fit", "scores"))
+    if "random_state" in inspect.signature(made_by).parameters:
+        return Method(lambda seed: made_by(random_state=seed))
+    return Method(lambda seed: made_by())
+
+
+def own_class(name: str, what: str, known: Sequence[str], faces: Sequence[str]) -> Any:
+    """The class at ``package.module:Class``, which has these methods; ``known`` are the names of ours."""
     module_name, colon, class_name = name.partition(":")
     if not colon:
         raise InputError(
-            f"unknown method {quoted(name)}: choose from {', '.join(METHODS)}, or give a class of your own "
+            f"unknown {what} {quoted(name)}: choose from {', '.join(known)}, or give a class of your own "
             "as package.module:Class"
         )
     try:
         made_by = getattr(importlib.import_module(module_name), class_name)
     except Exception as error:  # the user's module may fail in any way while it is loaded
-        raise InputError(f"cannot load the method {quoted(name)}: {error}") from error
-    missing = [face for face in ("fit", "scores") if not callable(getattr(made_by, face, None))]
+        raise InputError(f"cannot load the {what} {quoted(name)}: {error}") from error
+    missing = [face for face in faces if not callable(getattr(made_by, face, None))]
     if missing:
-        raise InputError(f"the method {quoted(name)} has no {' and no '.join(missing)}: it needs both")
-    if "random_state" in inspect.signature(made_by).parameters:
-        return Method(lambda seed: made_by(random_state=seed))
-    return Method(lambda seed: made_by())
+        needs = "both" if len(faces) == 2 else "it"
+        raise InputError(f"the {what} {quoted(name)} has no {' and no '.join(missing)}: it needs {needs}")
+    return made_by
 
 
 def families(names: Sequence[str]) -> list[tuple[str, ...]]:
