@@ -58,7 +58,8 @@ def test_tidy_frame_has_a_row_for_each_patient_and_variable(model, frame) -> Non
     tidy = model.explain(frame.head(5), ids="patient").to_frame()
     assert isinstance(tidy, pd.DataFrame)
     assert len(tidy) == 50
-    columns = ["id", "variable", "value", "level", "imputed", "beyond", "error", "shapley", "rank"]
+    columns = ["id", "variable", "value", "level", "imputed", "beyond", "unlike", "error", "shapley"]
+    columns += ["rank"]
     assert list(tidy.columns) == [*columns, "root_cause", "notable"]
     assert tidy["level"].isna().all() and not tidy["imputed"].any()
     first = tidy[tidy["id"] == frame["patient"].iloc[0]].sort_values("rank")

@@ -264,6 +264,7 @@ def print_root_causes(
     elif printed and explanation.lower is not None:
         say("in brackets: 95% interval that values not measured leave; not the doubt about the model")
     _say_beyond(patients, explanation)
+    _say_unlike(patients, explanation)
     n_more = n_rows - PATIENTS_SHOWN
     if n_more > 0:
         noun = "more patient" if patients.groups is None else "more row"
@@ -295,6 +296,20 @@ def _say_beyond(patients: "Patients", explanation: "Explanation") -> None:
     ]
     if found:
         say(f"extrapolation, beyond the range of the cohort: {listed(found, BEYOND_NAMED)}")
+
+
+def _say_unlike(patients: "Patients", explanation: "Explanation") -> None:
+    """Say who has a shock that nobody had of whom the model learned."""
+    found = [
+        f"{patient_label(patients, row)} (most in {one_line(name, 40)})"
+        for row, name in enumerate(explanation.unlike_most)
+        if name is not None
+    ]
+    if found:
+        say(
+            "unlike the patients it learned from, by a shock beyond all of theirs: "
+            f"{listed(found, BEYOND_NAMED)}"
+        )
 
 
 def _adjustment(explanation: "Explanation", words: "Words", row: int) -> str:

@@ -548,7 +548,9 @@ class Estimator(TransformerMixin, BaseEstimator):
         resamples = tuple(map(seen, self.bootstrap_.models)) if self.bootstrap_ is not None else ()
         variables, model = self._encoding.variables, seen(self._model)
         made, sets = self.provenance_, self.merged_sets_
-        found = Explanation.of(model, resamples, matrix, variables, ids, made, sets, self._usual)
+        found = Explanation.of(
+            model, resamples, matrix, variables, ids, made, sets, self._usual, self._quantiles
+        )
         return self._recalibrated(found, matrix)
 
     def _with_ids(self, X: Any, ids: Any, name: str = "ids") -> tuple[Any, Any]:

@@ -17,6 +17,7 @@ from ..inputs.levels import TableInWords, level_texts
 from ..inputs.matrices import Matrix
 from ..method.confounded_sets import Sets
 from ..method.model import CausalModel
+from ..method.quantiles import CohortQuantiles
 from ..method.reference_ranges import Usual
 from ..method.table import F64, Index
 from ..resampling.intervals import (
@@ -67,6 +68,9 @@ class Explanation:
     imputed : (n, p) where a value was not measured.
     beyond : (n, p) where a number that was measured, and that the model uses, lies beyond the range of the
         cohort: what is said of the patient is extrapolation.
+    unlike : (n, p) by how much a shock lies beyond all that patients of the fit had, in parts of their span;
+        zero elsewhere. Such a patient is unlike those that the model learned from, whatever it says of them:
+        see :attr:`unlike_most`.
     imputation_sd : (n, p) standard deviation that values not measured add to ``values``; None where all were.
     sampling_sd : (n, p) standard error of sampling ``values`` (Monte Carlo), below a tenth of the value, or
         of what is notable, for nearly all; None where the mechanism is linear, and values are exact.
@@ -103,6 +107,7 @@ class Explanation:
     scored: np.ndarray
     imputed: np.ndarray
     beyond: np.ndarray
+    unlike: F64
     covariates: tuple[str, ...]
     covariate_effect: F64
     _cells: TableInWords = field(repr=False)
@@ -134,6 +139,7 @@ class Explanation:
         provenance: dict[str, Any],
         sets: Sets = (),
         usual: Usual | None = None,
+        quantiles: CohortQuantiles | None = None,
     ) -> Explanation:
         """What a model says of patients, ``matrix`` (n, q) being their columns without missing values.
 
@@ -142,6 +148,7 @@ class Explanation:
         variables : (p,) what the columns stand for.
         sets : of variables that are read as one.
         usual : what numbers the cohort had.
+        quantiles : of its shocks.
         """
         (values, sampling_sd), imputation_sd = model.sampled_shapley(matrix.values), matrix.doubt(model)
         spread: dict[str, F64] = {}
@@ -188,6 +195,7 @@ class Explanation:
             scored=np.ones(n, dtype=bool) if matrix.nothing is None else ~matrix.nothing,
             imputed=imputed,
             beyond=beyond,
+            unlike=_unlike(model, errors, imputed, quantiles, provenance),
             imputation_sd=imputation_sd,
             sampling_sd=sampling_sd,
             covariates=tuple(variables[place].name for place in model.covariates),
@@ -239,7 +247,16 @@ class Explanation:
         return Shown.of(self).html()
 
     def _of_rows(self, rows: Index) -> Explanation:
-        of_patients = ("values", "errors", "data", "scored", "imputed", "beyond", "covariate_effect")
+        of_patients = (
+            "values",
+            "errors",
+            "data",
+            "scored",
+            "imputed",
+            "beyond",
+            "unlike",
+            "covariate_effect",
+        )
         unsure = (
             "lower",
             "upper",
@@ -262,6 +279,18 @@ class Explanation:
             _columns=self._columns[rows],
             _set_spread={name: table[rows] for name, table in self._set_spread.items()},
         )
+
+    @property
+    def unlike_most(self) -> list[str | None]:
+        """For each patient the variable whose shock lies farthest beyond all that patients of the fit had.
+
+        None for most. What such a patient has may be a cause that nobody had before, which no model of an
+        outcome can name; :class:`rootcausal.RootCauseOutliers` asks for it.
+        """
+        most = self.unlike.argmax(axis=1)
+        return [
+            self.feature_names[c] if self.unlike[row, c] > 0 else None for row, c in enumerate(most.tolist())
+        ]
 
     @property
     def outcome(self) -> str:
@@ -449,9 +478,10 @@ class Explanation:
 
         Columns: id, variable, label and unit (of a model with labels), value (measured, or expected), level
         (in words; null for numbers), imputed (the value was not measured), beyond (it lies beyond the range
-        of the cohort: extrapolation), error (shock in standard deviations), shapley (what the shock adds:
-        log-odds, log-hazard, or units of the number), rank (1 is the patient's strongest), root_cause
-        (Definition 1: shapley is above zero; of what was not measured, only where the interval excludes
+        of the cohort: extrapolation), unlike (its shock lies beyond all that patients of the fit had), error
+        (shock in standard deviations), shapley (what the shock adds: log-odds, log-hazard, or units of the
+        number), rank (1 is the patient's strongest), root_cause (Definition 1: shapley is above zero; of what
+        was not measured, only where the interval excludes
         zero), notable (its size is at least ``notable_from``, as ``root_causes`` asks); with a bootstrap also
         lower, upper, frequency and rank_stability, and lower and upper where values were not measured; with
         covariates also covariates (what these add to this patient, on the scale of shapley, the same in all
@@ -467,6 +497,7 @@ class Explanation:
             "level": np.hstack([levels, np.full((n, len(self.sets)), None)]) if self.sets else levels,
             "imputed": listed.imputed,
             "beyond": self._with_sets(self.beyond),
+            "unlike": self._with_sets(self.unlike > 0),
             "error": listed.errors,
             "shapley": listed.values,
             "rank": ranks(listed.values, unlisted),
@@ -520,3 +551,19 @@ class Explanation:
         n, p = display.shape
         of_sets = [[self.text(row, p + s) for row in range(n)] for s in range(len(self.sets))]
         return np.column_stack([display, *(np.array(texts, dtype=object) for texts in of_sets)])
+
+
+def _unlike(
+    model: CausalModel,
+    errors: F64,
+    imputed: np.ndarray,
+    quantiles: CohortQuantiles | None,
+    provenance: dict[str, Any],
+) -> F64:
+    """(n, p) by how much measured shocks lie beyond those of the cohort; zero where that is not known."""
+    found = np.zeros_like(errors)
+    if quantiles is not None and model.order.size:
+        order = model.order
+        found[:, order] = quantiles.beyond(errors[:, order], provenance["rows"])
+        found[imputed | np.isnan(found)] = 0.0
+    return found

@@ -16,6 +16,9 @@ STEPS = 101
 # Values sorted at once: whole columns, as many as these make up, or as this part of a larger table.
 VALUES_A_BLOCK = 32_000_000
 PART_OF_TABLE = 8
+# Shocks that the cohort never had: this share of patients like it is said to have one, going by its tails
+# beyond the outer twentieth on either side; and they lie beyond its extremes by this part of the span.
+UNLIKE, OUTER, NEAR = 0.02, 0.05, 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,24 @@ class CohortQuantiles:
             _by_variable(X, model, model.layout, what, getattr(found, what)) for what in ("values", "errors")
         )
         return cls(values, errors, adjusted)
+
+    def beyond(self, errors: F64, n_rows: int) -> F64:
+        """(n, v): by how much shocks (n, v) lie beyond all ``n_rows`` of the cohort's own, in parts of their
+        span; zero for shocks that the cohort may have had.
+
+        Of patients like these the share :data:`UNLIKE` is beyond somewhere, if tails are exponential from the
+        outer twentieth on; and nobody is who is nearer to the extremes than :data:`NEAR` of the span.
+        """
+        low, high = self.errors[0], self.errors[-1]
+        span = np.maximum(high - low, 1e-300)
+        outer = round(OUTER * (STEPS - 1))
+        wanted = np.log(OUTER * 2.0 * max(1, errors.shape[1]) / UNLIKE)
+        steps = max(1.0, wanted / np.log(max(OUTER * n_rows, 2.0)))
+        found = np.zeros_like(errors)
+        for sign, end, inner in ((1.0, high, self.errors[-1 - outer]), (-1.0, -low, -self.errors[outer])):
+            limit = np.maximum(end + NEAR * span, inner + steps * (end - inner))
+            found = np.maximum(found, (sign * errors - limit) / span)
+        return found
 
     def are_of(self, X: F64, model: CausalModel) -> bool:
         """Whether X can be the rows that these were taken from: all quantiles are the same."""

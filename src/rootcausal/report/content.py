@@ -124,6 +124,7 @@ def page_content(
         "numbers": numbers,
         "labels": labels,
         "not_scored": not_scored,
+        "unlike": _unlike(explanation),
         "n_patients": _repeated(everybody.ids if groups is None else groups, scored),
         "target": words.of_what if target is None else target,
         "positive": str(model.classes_[1]) if hasattr(model, "classes_") else None,
@@ -297,6 +298,12 @@ def _covariate_blocks(explanation: Explanation, numbers: str, words: Words) -> d
 def _steps(table: F64, words: Words) -> str:
     """In whole steps of the outcome's scale, which take a quarter of the place."""
     return _packed(np.clip(np.round(table / words.step), -32767, 32767), "<i2")
+
+
+def _unlike(explanation: Explanation) -> dict[int, str]:
+    """By row what the variable is called in which a patient departs most from all of the fit."""
+    shown = {variable.name: variable.shown for variable in explanation.variables}
+    return {row: shown[name] for row, name in enumerate(explanation.unlike_most) if name is not None}
 
 
 def _packed(table: Any, kind: str) -> str:

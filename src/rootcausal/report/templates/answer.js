@@ -85,7 +85,9 @@ function inWords(row, harmful, protective) {
   );
   const sides = told.leading(harmful, protective, row);
   const [leading, opposing] = sides.map((shocks) => notable(shocks));
-  const parts = [lead, whyParagraph(row, leading, opposing, othersThan(leading, sides[0]), sides.flat().filter((one) => one.open && Math.abs(one.value) >= content.notable))];
+  const departs = content.unlike[row];
+  const unlike = departs === undefined ? [] : [element("p", { class: "unlike" }, "Unlike the patients that the model learned from: this one departs most in ", strong(departs), ", by a shock beyond all of theirs. Its cause may be one that nobody had before, which the model cannot name.")];
+  const parts = [lead, ...unlike, whyParagraph(row, leading, opposing, othersThan(leading, sides[0]), sides.flat().filter((one) => one.open && Math.abs(one.value) >= content.notable))];
   if (leading.length + opposing.length) parts.push(sureParagraph(leading.length ? leading : opposing), changeParagraph(row, leading, opposing));
   return parts;
 }
