@@ -56,7 +56,7 @@ def benchmark(
 
     rootcausal benchmark light-tunnel sock-shop --data downloads
     rootcausal benchmark light-tunnel --data downloads --methods z-score
-    rootcausal benchmark my_module:MySystem --data folder --methods my_module:Mine
+    rootcausal benchmark mine:MySystem --data folder --methods mine:Mine
     """
     from ..systems.card import run_source, table_of
     from ..systems.methods import METHODS, find_method
