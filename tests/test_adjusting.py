@@ -211,8 +211,8 @@ def test_covariates_and_intercept_are_found_from_far_away():
     X, y, _ = cohort(12, n=300)
     Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     table, cols = ReferenceTable(Z, y), np.arange(3)
-    near, settled = sharp._refit(Binary(0.5).loss(table, cols), np.array([0.5]), np.zeros(3), 2)
-    far, settled_too = sharp._refit(
+    near, settled = sharp.refit(Binary(0.5).loss(table, cols), np.array([0.5]), np.zeros(3), 2)
+    far, settled_too = sharp.refit(
         Binary(0.5).loss(table, cols), np.array([0.5]), np.array([3.0, -3.0, 12.0]), 2
     )
     assert settled

@@ -297,7 +297,7 @@ def test_the_intercept_is_found_from_far_and_near():
     """From far away Newton's own step is a million log-odds long; from nearby one step is not enough."""
     rows, start = table(3, n=600), np.array([-15.0])
     for _ in range(2):
-        found, balanced = sharp._refit(Binary(0.5).loss(rows, np.arange(1)), np.array([2.0]), start, 0)
+        found, balanced = sharp.refit(Binary(0.5).loss(rows, np.arange(1)), np.array([2.0]), start, 0)
         assert balanced
         sums = rows.logit_sums(np.arange(1), np.append(2.0, found))
         assert abs(sums.gradient[-1]) < 1e-3  # expected less observed cases
@@ -308,7 +308,7 @@ def test_the_intercept_is_found_from_where_all_risks_are_certain():
     """There the curvature is zero to the last digit."""
     rows = table(3, n=600)
     for start in (-800.0, 800.0):
-        found, balanced = sharp._refit(
+        found, balanced = sharp.refit(
             Binary(0.5).loss(rows, np.arange(1)), np.array([0.0]), np.array([start]), 0
         )
         assert not balanced  # 100 steps of one log-odds do not lead that far
