@@ -164,6 +164,19 @@ def test_a_small_group_at_one_site_ends_the_fit(change: Any, sentence: str) -> N
         joint(RCI(), sites)
 
 
+@pytest.mark.parametrize(
+    ("outcome", "sentence"), [("survival", "same interval of time"), ("grade", "at the same stage")]
+)
+def test_baselines_tell_of_few_rows_too(outcome: str, sentence: str) -> None:
+    table = cohort()[["age", "sofa", "died", "days", "event", "score", "grade"]]
+    if outcome == "grade":
+        table.loc[split(table)[2].index[:5], "grade"] = 9
+        table.loc[split(table)[0].index[:30], "grade"] = 9
+    estimator = RCISurvival() if outcome == "survival" else RCI(outcome="ordinal")
+    with pytest.raises(InputError, match=sentence):
+        joint(estimator, sites_of(table, outcome, sizes=(420, 200, 110), key=None))
+
+
 def test_a_site_counts_what_is_known_of_its_values() -> None:
     parts = numbers_only()
     few = Policy(numbers_a_value=0.1)
@@ -295,6 +308,9 @@ def test_units_and_labels_of_sites_are_those_of_the_model() -> None:
         (RCI(mechanism="nonlinear"), "linear mechanisms only"),
         (RCI(backend="numpy"), "backend"),
         (RCI(confounding="merge"), "confounding"),
+        (RCI(reliability={"crp": 0.9}), "reliability"),
+        (RCISurvival(competing=2), "competing"),
+        (RCI(positive=["yes", "maybe"]), "several labels"),
         (RCIRegressor(outcome="count"), "another outcome"),
         (RCISurvival(), "not given at this site"),
     ],

@@ -120,6 +120,17 @@ def test_a_site_that_never_came_is_named(tmp_path: Path) -> None:
         thread.join(20)
 
 
+def test_the_others_begin_again_without_a_site_that_never_came(tmp_path: Path) -> None:
+    threads = serving(sites_of(TABLE)[:4], tmp_path)
+    with pytest.warns(UserWarning, match="without 'island'"):
+        model = fit(RCI(), FolderTransport(tmp_path, 5.0), list(NAMES), go_on_without=True)
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+    assert model.provenance_["sites"]["without"] == ["island"]
+    assert len([one for one in tmp_path.iterdir() if one.is_dir()]) == 2
+
+
 def test_another_fit_does_not_go_on_in_the_middle_of_one(tmp_path: Path) -> None:
     for transport in (FolderTransport(tmp_path, 0.0), FolderTransport(tmp_path, 0.0)):
         with pytest.raises(InputError, match="no answer in time"):

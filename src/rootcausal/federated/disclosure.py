@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InputError
-from ..method.table import INTERVAL
+from ..method.table import INTERVAL, STAGE
 from ..wording import plural, quoted
 from .holdings import OpenRows
 
@@ -27,6 +27,11 @@ LEAST_ROWS = 10
 NUMBERS_A_VALUE = 0.5
 # With masks: two sites would know each other's sums from the total.
 LEAST_SITES = 3
+# Rows that the parameters of a baseline tell of: the outcome, where its rows have them, and a sentence.
+GROUPS_OF_OUTCOMES = (
+    ("survival", INTERVAL, "the follow-up of {rows} ends within the same interval of time"),
+    ("ordinal", STAGE, "this site has {rows} at the same stage"),
+)
 MASK = "or let all sites mask their sums with a key (rootcausal site key)"
 
 
@@ -65,10 +70,10 @@ class Minimum:
         if rows.classes == 2:
             self._refuse_group(int((rows.known == 0).sum()), "this site has {rows} without the disease")
             self._refuse_group(int((rows.known == 1).sum()), "this site has {rows} with the disease")
-        elif rows.known.shape[1] >= INTERVAL + 2:
-            ending = np.bincount(rows.known[:, INTERVAL].astype(np.intp))
-            for n in ending[ending > 0].tolist():
-                self._refuse_group(int(n), "the follow-up of {rows} ends within the same interval of time")
+        for name, place, sentence in GROUPS_OF_OUTCOMES:
+            if rows.agreed.outcome.name == name:
+                for n in np.bincount(rows.known[:, place].astype(np.intp)).tolist():
+                    self._refuse_group(int(n), sentence)
         for values, name in zip(rows.values.T, rows.agreed.encoding.column_names, strict=True):
             there = values[~np.isnan(values)]
             self._refuse_group(there.size, f"{{rows}} have a value of {quoted(name)}")

@@ -54,6 +54,12 @@ from .tables import FederatedIncomplete, FederatedRaw, Rows, as_moments, moments
 
 Fitted = TypeVar("Fitted", bound=Estimator)
 
+# Parameters that look at patients one by one.
+NEEDS_ROWS = {
+    "confounding": "looks at the errors of patients",
+    "reliability": "draws true values of patients",
+    "competing": "follows patients after other events",
+}
 ALL_ROWS = {"raw": 0, "only": None}
 
 
@@ -135,15 +141,11 @@ def _checked(estimator: Estimator) -> tuple[Settings, ColumnHints]:
         raise InputError(
             f"backend={estimator.backend!r} is for rows in one place: leave it out, sites sum here"
         )
-    if estimator.confounding is not None:
-        raise InputError(
-            "confounding='merge' looks at the errors of patients, who stay at the sites: leave it out"
-        )
-    positive = getattr(estimator, "positive", None)
-    if isinstance(positive, list | tuple | set | dict):
+    for name, why in NEEDS_ROWS.items():
+        if getattr(estimator, name, None) is not None:
+            raise InputError(f"{name} {why}, who stay at the sites: leave it out")
+    if isinstance(getattr(estimator, "positive", None), list | tuple | set | dict):
         raise InputError("several labels that mean the disease are made one at the sites: give one label")
-    if getattr(estimator, "competing", None) is not None:
-        raise InputError("competing events need rows in one place: sites count them as the end of follow-up")
     return estimator._check_parameters()
 
 

@@ -51,11 +51,8 @@ class FolderTransport:
         if not self._folder.is_dir():
             raise InputError(f"there is no folder {shown(self._folder)}: make one that all sites reach")
         found = session_in(self._folder)
-        over = found is not None and (self._folder / found / END).exists()
-        if found is None or over or anew:
-            if found is not None and not over:
-                self._session = found
-                self.finish("ended: another session begins")
+        # Sites go over to a new session by themselves; one that is over told them so.
+        if found is None or anew or (self._folder / found / END).exists():
             found = uuid4().hex
         self._session = found
         (self._here / "requests").mkdir(parents=True, exist_ok=True)
