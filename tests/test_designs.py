@@ -315,3 +315,32 @@ def test_starts_and_strata_that_cannot_be_are_refused(asked: Any, said: str) -> 
     X = pd.DataFrame({"a": [1.0, 2.0, 0.5, 3.0]})
     with pytest.raises(InputError, match=said):
         RCISurvival().fit(X, [2.0, 3.0, 4.0, 5.0], [1, 0, 1, 1], **asked)
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("competing",), -1),
+        (("late",), 10_000_000),
+        (("strata",), 2.5),
+        (("reading", "groups"), {"positive": ["A"], "negative": [3]}),
+        (("reading", "groups"), ["A"]),
+        (("parameters", "positive"), ["A", "B"]),
+    ],
+)
+def test_a_file_whose_design_cannot_be_is_refused(
+    tmp_path: Path, myeloma: Any, where: Any, value: Any
+) -> None:
+    from rootcausal.files.array_archive import read_archive, write_archive
+    from rootcausal.files.model_file import MODEL
+
+    myeloma.save(tmp_path / "m.rci")
+    header, arrays = read_archive(tmp_path / "m.rci", MODEL, lambda header, arrays: (header, arrays))
+    *rooms, last = where
+    place = header["provenance"]
+    for room in rooms:
+        place = place.setdefault(room, {})
+    place[last] = value
+    write_archive(tmp_path / "bad.rci", MODEL, header, arrays)
+    with pytest.raises(InputError, match="is not a rootcausal model, or it is damaged"):
+        RCISurvival.load(tmp_path / "bad.rci")

@@ -197,8 +197,9 @@ def test_a_label_alone_asks_for_the_other(tmp_path: Path) -> None:
     for options in ([], ["--positive", "50"]):
         said = error(3, *arguments, "age", *options)
         assert "holds 52 different numbers, from 20 to 71: if the number itself is the outcome, add" in said
-        assert "--outcome continuous. For an outcome that is yes or no make one by a threshold" in said
-        assert "by a threshold" in said and "choose two" not in said
+        assert "--outcome continuous. For an outcome that is yes or no give a limit, as in --positive" in said
+        assert "choose two" not in said
+    assert "disease: age = >=50" in ok(*arguments, "age", "--positive", ">=50")
 
 
 def test_few_ids_with_many_rows_each_are_doubted(tmp_path: Path) -> None:

@@ -90,8 +90,8 @@ def choose_counted(
         raise InputError(
             f"the target {quoted(target)} holds {len(unique)} different numbers, from {texts[0]} to "
             f"{texts[-1]}: if the number itself is the outcome, add --outcome continuous. For an outcome "
-            "that is yes or no make one by a threshold, in a column of its own with 1 above it and 0 below; "
-            "for the time to an event use --time and --event in place of --target."
+            "that is yes or no give a limit, as in --positive '>=60'; for the time to an event use --time "
+            "and --event in place of --target."
         )
     if len(unique) > 2 and positive is not None and label_key(positive) in map(label_key, texts):
         raise InputError(

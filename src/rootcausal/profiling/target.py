@@ -179,7 +179,7 @@ def find_number(cells: Counted) -> list[Finding]:
     low, high = amount(float(cells.different[0])), amount(float(cells.different[-1]))
     sentence = (
         f"The target {name} is a number, from {low} to {high}: it is taken as it is, and what moves it is "
-        "learned. For an outcome that is yes or no, make a column of two labels by a threshold."
+        "learned. For an outcome that is yes or no, give a limit, as in --positive '>=60'."
     )
     found = [Finding("target", (cells.name,), sentence, (("--outcome", "continuous"),), True)]
     if cells.n_missing:
@@ -269,14 +269,20 @@ def find_count(cells: Counted) -> list[Finding]:
     return found
 
 
+OTHERS_LEFT_OUT = (
+    "Rows with other labels are left out; labels that mean the same are all named, each by an option of its "
+    "own or with commas between, and of numbers a limit is enough, as in --positive '>=1'. "
+)
+
+
 def find_target(facts: TargetFacts) -> list[Finding]:
     """What there is to say about the labels."""
     name, shown = quoted(facts.name), listed([f"{quoted(t, 30)} ({c})" for t, c in facts.labels], 10)
     if facts.disease is None:
         held = f"it holds {shown}" if facts.labels else "it holds many values"
         sentence = (
-            f"The target {name} is no yes/no answer: {held}. Make a column of two labels, such as above and "
-            "below a threshold, or dead and alive at a fixed time."
+            f"The target {name} is no yes/no answer: {held}. Say which side of a limit is the disease, as in "
+            "--positive '>=60', or make a column of two labels, such as dead and alive at a fixed time."
         )
         return [Finding("target", (facts.name,), sentence)]
     assert facts.healthy is not None
@@ -292,7 +298,7 @@ def find_target(facts: TargetFacts) -> list[Finding]:
         sentence = (
             f"The labels of the target {name}, {shown}, do not say which is {which}{in_doubt(facts)}: put "
             f"{'them' if len(chosen) > 1 else 'it'} in the place of LABEL. "
-            + ("Rows with other labels are left out. " if facts.others else "")
+            + (OTHERS_LEFT_OUT if facts.others else "")
             + f"Until then {quoted(facts.disease, 30)} is taken for the disease in what is said here."
         )
         found.append(Finding("target", (facts.name,), sentence, chosen, True))
