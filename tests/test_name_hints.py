@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -305,7 +306,32 @@ def test_age_alone_asks_for_no_tiers() -> None:
 
 def test_a_treatment_comes_first_only_by_lot() -> None:
     question = asked("bili trt")
-    assert question.suggestion.caveats == ("name 'trt' only if assigned by lot",)
+    assert question.suggestion.caveats == (
+        "name 'trt' only if assigned by lot",
+        "by lot, --causes trt:outcome keeps the effect from being shrunk as one that may be none",
+    )
+
+
+def test_an_arm_whose_name_no_option_takes_is_proposed_for_none() -> None:
+    question = asked("bili arm:a")
+    assert question.suggestion.first == ("arm:a",)
+    assert question.suggestion.caveats == ("name 'arm:a' only if assigned by lot",)
+
+
+def test_what_look_proposes_of_an_arm_can_be_fitted(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    arm = rng.permutation(np.arange(N) % 2)
+    ill = (rng.random(N) < 0.3 + 0.2 * arm).astype(int)
+    table = pd.DataFrame({"bili": rng.normal(size=N), "arm": arm, "ill": ill})
+    table.to_csv(tmp_path / "trial.csv", index=False)
+    hint = ok("look", tmp_path / "trial.csv", "--target", "ill").partition("--out model.rci\n")[2]
+    proposed = re.search(r"--causes \S+", " ".join(hint.split()))
+    assert proposed is not None
+    options = [*proposed.group().split(), *hint.splitlines()[-1].split()]
+    out = tmp_path / "model.rci"
+    ok("fit", tmp_path / "trial.csv", "--target", "ill", *options, "--out", out)
+    model = RCI.load(out)
+    assert model.ancestor_probability_[list(model.feature_names_in_).index("arm")] == 1.0
 
 
 # --- what was given ---------------------------------------------------------------------------------------

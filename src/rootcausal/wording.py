@@ -10,6 +10,8 @@ from typing import Any
 
 # What is read of a name, however long it is.
 LONGEST = 1000
+# What rules may call the outcome, whatever its own name is.
+OUTCOME = "outcome"
 
 
 def printable(text: str) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import InputError
 from ..files.writing import atomic_write
 from ..method.ordering.precedence import COVARIATE, FIRST, Precedence
-from ..wording import listed, one_line, quoted
+from ..wording import OUTCOME, listed, one_line, quoted
 from .contradictions import Rule, circles, going_round, refuse_all, stages_broken, without_circles
 from .knowledge_files import FIELDS, fields_of_json, fields_of_tetrad, is_json, naming, text_of_known
 from .roles import columns_named, similar
@@ -28,8 +28,6 @@ Names = tuple[str, ...]
 Pairs = tuple[tuple[str, str], ...]
 # Unknown names that are said, each with a similar one unless it is too long: looking takes its time.
 UNKNOWN_SAID, LONGEST_COMPARED = 20, 200
-# What rules may call the outcome, whatever its own name is.
-OUTCOME = "outcome"
 _BY_NUMBER = re.compile(r"x\d+")
 
 

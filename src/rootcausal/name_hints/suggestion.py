@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..wording import for_shell, listed, one_line, pasted, quoted
+from ..wording import OUTCOME, for_shell, listed, one_line, pasted, quoted
 from .exogenous import says_treatment
 from .known_order import Given, Tiers, merged, named
 from .visits import Reading, Schedule, read
@@ -72,10 +72,16 @@ class Suggestion:
     @property
     def caveats(self) -> tuple[str, ...]:
         """What to know before doing as the names suggest."""
-        drawn = [quoted(name) for name in self.first if says_treatment(name)]
+        drawn = [name for name in self.first if says_treatment(name)]
         found = []
         if drawn:
-            found.append(f"name {listed(drawn, NAMED_AT_MOST)} only if assigned by lot")
+            some = listed([quoted(name) for name in drawn], NAMED_AT_MOST)
+            found.append(f"name {some} only if assigned by lot")
+        if drawn and all(_fits(name) and ":" not in name for name in drawn[:NAMED_AT_MOST]):
+            pairs = pasted(",".join(f"{name}:{OUTCOME}" for name in drawn[:NAMED_AT_MOST]))
+            found.append(
+                f"by lot, --causes {pairs} keeps the effect from being shrunk as one that may be none"
+            )
         if self.tiers and self.given.get("tiers"):
             found.append("these tiers take the place of those given")
         if self.left_out:
