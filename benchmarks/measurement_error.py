@@ -22,9 +22,9 @@ from rootcausal import RCI, __version__
 from rootcausal.data import simulate
 from rootcausal.metrics import rank_biased_overlap
 
-RELIABILITIES, VARIABLES, RESAMPLES = (1.0, 0.95, 0.9, 0.8, 0.6), 10, 40
+RELIABILITIES, VARIABLES, RESAMPLES = (1.0, 0.95, 0.9, 0.8, 0.6), 10, 30
 # World, patients and cohorts.
-CELLS = (("other", 300, 12), ("other", 1000, 12), ("other", 5000, 6), ("paper", 1000, 12))
+CELLS = (("other", 1000, 8), ("other", 5000, 4), ("other", 300, 8), ("paper", 1000, 6))
 FIRST_SEED, FIRM = 61_000, 0.98
 FOLDER = Path(__file__).parent.parent / "results" / "measurement-error"
 
@@ -106,14 +106,13 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if not arguments.render:
         warnings.simplefilter("ignore", UserWarning)
-        rows = [
-            told(world, n, reliability, given, FIRST_SEED + k)
-            for world, n, cohorts in CELLS
-            for reliability in RELIABILITIES
-            for given in dict.fromkeys((1.0, reliability, halfway(reliability)))
-            for k in range(cohorts)
-        ]
-        write_rows(folder / "rows.csv", rows, "w")
+        (folder / "rows.csv").unlink(missing_ok=True)
+        for world, n, cohorts in CELLS:
+            for reliability in RELIABILITIES:
+                ways = dict.fromkeys((1.0, reliability, halfway(reliability)))
+                seeds = range(FIRST_SEED, FIRST_SEED + cohorts)
+                rows = [told(world, n, reliability, given, seed) for given in ways for seed in seeds]
+                write_rows(folder / "rows.csv", rows, "a")
     (folder / "README.md").write_text(render(read_rows(folder / "rows.csv")), encoding="utf-8")
 
 

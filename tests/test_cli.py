@@ -164,7 +164,7 @@ def test_no_dependence_is_a_warning(tmp_path: Path) -> None:
     assert "learned nothing" not in run("report", tmp_path / "c.csv", *screened, *arguments).stderr
     again = run("report", tmp_path / "c.csv", "--model", tmp_path / "m.rci", *arguments)
     assert again.stderr.count("the model learned nothing") == 1
-    assert "none: no single shock stands out" in ok("explain", tmp_path / "m.rci", tmp_path / "c.csv")
+    assert "none was found that stands out" in ok("explain", tmp_path / "m.rci", tmp_path / "c.csv")
 
 
 # --- simulate, demo, help ---------------------------------------------------------------------------

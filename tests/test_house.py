@@ -37,6 +37,7 @@ MAY_IMPORT = {
         "errors",
         "files",
         "method",
+        "metrics",
         "nonlinear",
         "outcomes",
         "progress",

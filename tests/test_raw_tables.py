@@ -286,7 +286,7 @@ def test_causes_too_small_to_see_are_not_listed(model: Path, tmp_path: Path) -> 
     values = average.explain(table).values
     assert 0 < values.max() < 0.005
     said = ok("explain", model, write(tmp_path, table))
-    assert "none: no single shock stands out" in " ".join(said.split()) and "+0.00 (" not in said
+    assert "none was found that stands out" in " ".join(said.split()) and "+0.00 (" not in said
 
 
 # --- words ------------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def test_where_nothing_stands_out_the_page_says_so(watched, tmp_path):
     patient[:, model.causal_order_] = calm
     model.report(patient, tmp_path / "calm.html")
     page = watched.open(tmp_path / "calm.html")
-    assert "No single shock stands out" in page.locator("#in-words").inner_text()
+    assert "No cause was found that stands out" in page.locator("#in-words").inner_text()
     assert (
         page.locator(".card").count() == 0 and "strongest root cause" not in page.locator(".why").inner_text()
     )

@@ -147,7 +147,11 @@ def test_values_on_screen_are_those_of_explain(watched, pages):
         box = page.locator(".risks > div").first.inner_text()
         assert f"Measured: {egfr()[row]:.1f}\u00a0ml/min" in box
         strongest = explanation.feature_names[int(np.abs(explanation.values[row]).argmax())]
-        said = "What moves it most is" if explanation.notable[row].any() else "No single shock stands out"
+        said = (
+            "What moves it most is"
+            if explanation.notable[row].any()
+            else "No cause was found that stands out"
+        )
         assert said in page.locator("#in-words").inner_text()
         assert (f"is {strongest}" in page.locator("#in-words .why").inner_text()) == explanation.notable[
             row

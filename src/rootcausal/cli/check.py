@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InputError
-from .console import made_with, patient_labels, provenance, say
+from .console import made_with, patient_labels, provenance, say, split_in_halves
 from .knowing import KnowledgeOptions
 from .models import learn
 from .options import (
@@ -35,6 +35,12 @@ def check(
     outcome: OutcomeOptions,
     known: KnowledgeOptions,
     mechanism: MechanismName = "linear",
+    halves: Annotated[
+        bool,
+        typer.Option(
+            "--halves", help="Also ask whether two halves of the cohort agree as often as they should."
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Check whether the assumptions of the method hold for a cohort.
@@ -62,6 +68,8 @@ def check(
     settings = {**table.settings(), **ModelOptions(mechanism=mechanism).settings()}
     model, patients, chosen = learn(table.table_at(cohort), roles, known, settings, quiet=as_json)
     knows = _cross_validated(model)
+    if halves:
+        split_in_halves(model)
     diagnosis = model._diagnose(patients.X, chosen.known(patients.target), patient_labels(patients))
     if as_json:
         # Escaped, so that a terminal shows hostile names and does not obey them.

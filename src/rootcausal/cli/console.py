@@ -198,6 +198,12 @@ def say_filled_in(model: "Estimator") -> None:
         )
 
 
+def split_in_halves(model: "Estimator") -> None:
+    """Ask whether two halves of the cohort agree; the model keeps it, and checks and pages tell it."""
+    with status_if_slow("learning from halves of the cohort"):
+        model.split_half()
+
+
 def say_reliability(model: "Estimator") -> None:
     """Say which columns are taken to be measured with error, and how reliable they are."""
     told = model.provenance_.get("reliability")

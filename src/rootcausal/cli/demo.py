@@ -116,7 +116,7 @@ def _describe_patient(title: str, explanation: "Explanation", row: int, units: d
             f"{cause.shapley:+.2f}",
         )
     if not causes:
-        line("no single shock stands out", "", "", "")
+        line("no cause was found that stands out", "", "", "")
     rest = explanation.values[row].sum() - sum(cause.shapley for cause in causes)
     line("all other variables together", "", "", f"{rest:+.2f}")
     line("this patient", "", "", f"{explanation.log_odds[row]:+.2f}")

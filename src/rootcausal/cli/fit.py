@@ -25,6 +25,7 @@ from .console import (
     say_order,
     say_reliability,
     say_sets,
+    split_in_halves,
     status_if_slow,
     warn_of_limits,
     words_of_model,
@@ -163,6 +164,8 @@ def fit(
         model, patients, chosen = learn(table.table_at(cohort[0]), roles, known, settings)
     if how.bootstrap is not None:
         model.bootstrap(how.bootstrap, n_jobs=how.jobs, progress=sys.stderr.isatty(), resume=how.resume)
+    if how.halves:
+        split_in_halves(model)
     call_variables(model, namings, outcome.target, outcome.time, outcome.event, table.id_column)
     if not how.on_cluster:  # the model keeps what it says
         diagnosis = model._diagnose(patients.X, chosen.known(patients.target), None)
@@ -178,6 +181,8 @@ def _refuse_what_needs_memory(table: TableOptions, outcome: OutcomeOptions, how:
     """Refuse what a cluster does not do."""
     if how.mechanism == "nonlinear":
         raise typer.BadParameter("nonlinear equations need the rows in memory.", param_hint="--mechanism")
+    if how.halves:
+        raise typer.BadParameter("halves need the rows in memory, not on a cluster.", param_hint="--halves")
     if how.confounding is not None:
         raise typer.BadParameter("--confounding needs the table in memory, not on a cluster.")
     if how.backend not in ("auto", "dask"):

@@ -547,6 +547,11 @@ class ModelOptions:
         of_model(metavar="N", help="Resamples to learn from at once; -1 is one a core.", show_default="1"),
     ] = None
 
+    halves: Annotated[
+        bool,
+        of_model(help="Also say how often two halves of the cohort agree, and how often they should."),
+    ] = False
+
     def settings(self) -> dict[str, Any]:
         """Return what an estimator is told; estimators have levels of their own where nobody chose one."""
         chosen = {

@@ -20,6 +20,7 @@ from .console import (
     say_names,
     say_removed,
     say_what_was_found,
+    split_in_halves,
     status_if_slow,
     warn_of_limits,
     words_of_model,
@@ -163,6 +164,8 @@ def report(
         model, patients, chosen = learn(file, roles, known, settings)
         if how.bootstrap is not None:
             model.bootstrap(how.bootstrap, n_jobs=how.jobs, progress=sys.stderr.isatty())
+        if how.halves:
+            split_in_halves(model)
         say_mechanism(model)
         say_names(model, known.knowledge)
         happened, called = chosen.known(patients.target), chosen.called

@@ -15,6 +15,7 @@ from .dependence import dependent_pairs
 from .diagnosis import Check, Diagnosis
 from .evidence import Evidence, gather
 from .gaussianity import check_gaussianity
+from .halves import check_halves
 from .linearity import check_linearity
 from .logarithms import check_logarithm
 from .outcomes import OF_OUTCOME, OutcomeChecks
@@ -71,6 +72,7 @@ def _of_errors(evidence: Evidence, checked: Checked, of_outcome: type[OutcomeChe
         yield check_linearity(population, seen, checked.logged, estimator, checked.nonlinear)
         yield check_confounding(population, seen, of_outcome.may_be_sampled_apart(checked))
     yield from check_unmeasured(checked)
+    yield from check_halves(checked)
 
 
 def _of_levels(of_outcome: type[OutcomeChecks]) -> str:

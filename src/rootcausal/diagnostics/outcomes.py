@@ -22,6 +22,7 @@ from .checked import Checked
 from .confounding import INDEPENDENT, UNCONFOUNDED
 from .diagnosis import Check
 from .evidence import Evidence, decided, decided_by
+from .halves import SPEC as HALVES
 from .linearity import LINEAR, OUTCOME_LINEAR, check_outcome_linearity
 from .proportional_hazards import EVENTS, PROPORTIONAL, check_events, check_proportional
 from .proportional_odds import SPEC as PROPORTIONAL_ODDS
@@ -40,6 +41,7 @@ OF_ANY = (
     LINEAR,
     UNCONFOUNDED,
     UNMEASURED,
+    HALVES,
     logarithms.SPEC,
     IN_RANGE,
     AS_NAMED,

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from ..method.confounded_sets import Sets, Together
     from ..resampling.bootstrap import Bootstrap
     from ..resampling.cross_validation import Fold
+    from ..resampling.halves import Halves
     from ..resampling.training_rows import TrainingRows
 
 # Where linear algebra multiplies no more often, more threads than one take longer to start than they save.
@@ -64,6 +65,7 @@ NO_ROWS = (
     "the rows of the fit are not at hand (it was on a cluster, they were changed in place, or the model's "
     "file is of an older version)"
 )
+MOST_SPLITS = 10_000
 HOW_TO_CHECK = "diagnose(X, y), of the cohort of the fit, says whether its assumptions hold"
 
 
@@ -421,6 +423,41 @@ class Estimator(TransformerMixin, BaseEstimator):
         figures |= {"folds": int(folds), "random_state": int(random_state)}
         self.provenance_ = {**self.provenance_, "cross_validation": figures}
         return figures
+
+    def split_half(self, n: int = 10, random_state: int = 0) -> Halves:
+        """Would two halves of the cohort say the same, and how often would they if the assumptions held?
+
+        The cohort of :meth:`fit` is cut in two at random, each half is learned from anew, and both are asked
+        about all patients. The same is done with 20 cohorts of as many patients that are drawn from the
+        fitted model, where every assumption holds: halves of a small cohort disagree even then.
+
+        Parameters
+        ----------
+        n : how often the cohort is cut.
+        random_state : seed of the cuts, and of what is drawn.
+
+        Returns
+        -------
+        A :class:`rootcausal.resampling.halves.Halves`: ``same``, the share of patients of whom both halves
+        name the same strongest root cause, of those of whom either names one, and ``expected_same``, what
+        that would be; ``overlap`` and ``expected_overlap`` of ranks; ``low``, whether it is lower than in
+        nearly all cohorts of this size that the model would give. The model keeps it, and :meth:`diagnose`
+        and pages tell it. It takes as long as about a hundred fits of half the cohort.
+        """
+        from ..files.model_arrays import is_seed
+        from ..resampling.halves import split_half
+        from ..resampling.training_rows import rows_at_hand
+
+        check_is_fitted(self)
+        rows = rows_at_hand(self._cohort)
+        if not (isinstance(plain(n), int) and 1 <= n <= MOST_SPLITS) or not is_seed(plain(random_state)):
+            raise InputError(
+                f"n must be a whole number from 1 to {MOST_SPLITS:,}, and random_state one of at least 0, "
+                f"not {n!r} and {random_state!r}"
+            )
+        found = split_half(rows, self._model, self._completion, int(n), int(random_state))
+        self.provenance_ = {**self.provenance_, "halves": found.to_dict()}
+        return found
 
     def _keep_calibration(self, rows: TrainingRows, told: list[Fold], random_state: int) -> None:
         """Keep what risks are worth of patients whom a model has not seen."""

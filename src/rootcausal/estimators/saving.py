@@ -29,6 +29,7 @@ from ..method.ordering.precedence import Precedence
 from ..outcomes import OUTCOMES
 from ..outcomes.ordinal import StageAttribution
 from ..resampling.bootstrap import Bootstrap
+from ..resampling.halves import Halves
 
 if TYPE_CHECKING:
     from .base import Estimator
@@ -183,6 +184,8 @@ def _restored(choose: Callable[[str], type[Fitted]], saved: SavedModel) -> Fitte
     model.provenance_ = saved.provenance
     Found.of(saved.provenance)
     Calibration.of_dict(saved.provenance.get("calibration", {}))
+    if "halves" in saved.provenance:
+        Halves.of_dict(saved.provenance["halves"])
     if "effects" in saved.provenance:
         Effects.of_dict(saved.provenance["effects"], saved.model.n_columns)
     if outcome not in model._asked_for:

@@ -219,7 +219,7 @@ def words_of(attribution: Attribution, called: str | None, unit: str, parameters
         of_order=f"what a shock of one standard deviation adds to {of_what}{in_unit}",
         of_causes=f"what moved it most{in_unit}",
         of_columns=f"what each variable adds{in_unit}",
-        no_causes="nothing: no single shock stands out",
+        no_causes="nothing was found that stands out",
         facts={"scale": unit or of_what, "outcome": of_what},
         predicted=predicted,
         cells=lambda value, _: (predicted(value),),

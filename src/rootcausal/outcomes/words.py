@@ -89,7 +89,7 @@ class Words:
     of_order: str
     of_causes: str
     of_columns: str
-    no_causes: str = "none: no single shock stands out"
+    no_causes: str = "none was found that stands out"
     populations: Sequence[str] = ()
     facts: Mapping[str, str | float]
     predicted: Said = percent

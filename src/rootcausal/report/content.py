@@ -18,6 +18,7 @@ from ..method.model import CausalModel
 from ..method.quantiles import CohortQuantiles
 from ..method.table import F64, Index
 from ..outcomes import Words, words_of
+from ..resampling.halves import Halves
 from ..version import __version__
 from ..wording import plain
 from .checks_view import checks_facts, variables_by_column
@@ -346,6 +347,7 @@ def _made(model: Estimator, notes: Sequence[str], diagnosis: Diagnosis) -> dict[
         "columns": provenance["columns"],
         "log_scale": [encoding.shown_names[place] for place in encoding.on_log_scale],
         "bent": not model._model.attribution.proportional,
+        "halves": _halves(provenance),
         "why_mechanism": provenance.get("mechanism", {}).get("why", ""),
         "separated": bool(provenance["separated"]) and "findings" not in provenance,  # else a warning says it
         "unsettled": not provenance.get("converged", True),
@@ -357,6 +359,12 @@ def _made(model: Estimator, notes: Sequence[str], diagnosis: Diagnosis) -> dict[
         "warnings": [*model._found.fit, *model._found.table],
         **checks_facts(diagnosis, {column: called[owner] for column, owner in owner_of.items()}),
     }
+
+
+def _halves(provenance: Mapping[str, Any]) -> str:
+    """Whether two halves of the cohort agree, as a sentence; empty where nobody asked."""
+    found = provenance.get("halves")
+    return "" if not found or found["same"] is None else f"{Halves.of_dict(found)}."
 
 
 def _for_json(value: Any) -> str | int | float | bool | None:

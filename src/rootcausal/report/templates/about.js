@@ -64,6 +64,7 @@ function drawAbout() {
     ...effectsTable(),
     element("h3", {}, "How sure"),
     element("p", {}, howSureMade()),
+    made.halves ? element("p", { id: "halves" }, made.halves) : "",
     ...hiddenTable(),
     element("h3", {}, "What has to be true"),
     element("dl", { class: "facts" }, ASSUMPTIONS.map(([term, meaning]) => line(term, meaning))),

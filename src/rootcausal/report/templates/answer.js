@@ -134,7 +134,7 @@ function whyFirst(first) {
 /** No shock that stands out on the side that leads: say so, and what it is that moves the patient. */
 function nothingStandsOut(row, others, open) {
   const apart = Math.abs(predictor(row) - content.base_value) >= content.notable;
-  const words = ["No single shock ", term("stands out"), others ? ` among those that ${told.lead(row)} the ${told.it}. ` : `: none ${open ? "that was measured " : ""}changes ${told.notableSize()}. `];
+  const words = ["No cause was found that ", term("stands out"), others ? ` among those that ${told.lead(row)} the ${told.it}. ` : `: none ${open ? "that was measured " : ""}changes ${told.notableSize()}. `];
   if (!others && apart && !covariates.length) words.push(`Many small ones together make the difference to ${told.toText(content.base_value)}. `);
   return words;
 }

@@ -18,7 +18,7 @@ function terms() {
     ...scale,
     content.bootstrap === null
       ? null
-      : ["Firm, likely, unsure", `The whole method was repeated on ${count(content.bootstrap.resamples, "resample")} of the cohort. Firm: the shock works the way that it does here in at least ${FIRM_FROM} % of them, so that its 95 % interval keeps away from zero. Likely: in at least ${LIKELY_FROM} % of the resamples. Unsure: in fewer.`],
+      : ["Firm, likely, unsure", `The whole method was repeated on ${count(content.bootstrap.resamples, "resample")} of the cohort. Firm: the shock works the way that it does here in at least ${FIRM_FROM} % of them, so that its 95 % interval keeps away from zero. Likely: in at least ${LIKELY_FROM} % of the resamples. Unsure: in fewer. All three are as sure as that only if nothing is hidden that acts on a variable and on the outcome, and if values are exact: “How it was made” says what a hidden cause would need${content.made.halves ? `, and how often two halves of the cohort agree. ${content.made.halves}` : "."}`],
     hasRecalibrated
       ? ["Recalibrated", `The model knows what happened to the patients that it learned from. Recalibrated is the risk that they would be told if it had not seen them: a fifth of them at a time was told by a model of the others, and what happened to those who were told so much is what counts.`]
       : null,

@@ -183,7 +183,7 @@ function alikeWords(row) {
     element("p", {}, `Those of this page whose shocks do most nearly the same. `, said === null ? "" : said),
     element("ul", { class: "alike" }, nearest.map((other) => {
       const top = topOf(other);
-      return element("li", {}, patientLink(other), `: ${told.inList(predictor(other))}${riskNote}; `, top === null ? "no single shock stands out" : [told.topWords, " ", named(shortened(variables[top].name, 60))], ...(hasKnown ? ["; ", ...told.happenedShort(other)] : []));
+      return element("li", {}, patientLink(other), `: ${told.inList(predictor(other))}${riskNote}; `, top === null ? "no cause was found that stands out" : [told.topWords, " ", named(shortened(variables[top].name, 60))], ...(hasKnown ? ["; ", ...told.happenedShort(other)] : []));
     })),
   ];
 }

@@ -95,7 +95,7 @@ function cards(title, shocks, limit, way) {
   const shown = notable(shocks, limit);
   const rest = othersThan(shown, shocks);
   const together = d3.sum(rest, (one) => one.value);
-  const none = rest.length ? `No single shock that would ${way} the ${told.it} stands out.` : told.noShock(`${way}s`);
+  const none = rest.length ? `No shock was found that would ${way} the ${told.it} and stands out.` : told.noShock(`${way}s`);
   return element(
     "section",
     { "aria-label": title },
