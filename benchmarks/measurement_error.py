@@ -65,6 +65,9 @@ def render(rows: list[dict[str, object]]) -> str:
             cell = {"world": world, "n": n, "reliability": reliability}
             some = [row for row in rows if all(row[name] == value for name, value in cell.items())]
 
+            if not some:
+                continue
+
             def of(given: float, name: str, some: list[dict[str, object]] = some) -> str:
                 values = [float(row[name]) for row in some if row["given"] == given]
                 return f"{np.mean(values):.2f}" if values else ""
