@@ -30,6 +30,7 @@ from . import (
     browser,
     check,
     demo,
+    depart,
     explain,
     federate,
     fit,
@@ -237,6 +238,7 @@ app.command(cls=Command)(site.site)
 app.command(cls=Command)(simulate.simulate)
 app.command(cls=Command)(demo.demo)
 app.command(cls=Command)(reproduce.reproduce)
+app.command(cls=Command)(depart.depart)
 app.command(cls=Command)(benchmark.benchmark)
 
 
