@@ -124,6 +124,9 @@ def test_the_model_is_like_any_other(tmp_path: Any) -> None:
     assert "yes" in str(again.classes_)
     again.explain(X).to_frame()
     again.report(X, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "whose patients stayed there" in page and "in total over all sites only" in page
+    assert again.provenance_["reading"] == {"called": "died"}
 
 
 # --- what a site gives away ---------------------------------------------------------------------------------

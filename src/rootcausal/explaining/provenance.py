@@ -72,6 +72,23 @@ def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]
     }
 
 
+def of_sites(provenance: Mapping[str, Any]) -> list[str]:
+    """A sentence on the sites that a model was learned from, if there were several."""
+    made = provenance.get("sites")
+    if not isinstance(made, dict) or not isinstance(made.get("names"), list):
+        return []
+    names, without = (
+        [quoted(one_line(str(name)), 60) for name in some] if isinstance(some, list) else []
+        for some in (made["names"], made.get("without"))
+    )
+    read = "in total over all sites only" if made.get("masked") is True else "site by site"
+    lost = f"; {listed(without, 8)} did not answer in time" if without else ""
+    return [
+        f"Learned from {plural(len(names), 'site')} ({listed(names, 8)}), whose patients stayed there: sums "
+        f"over them were read {read}{lost}."
+    ]
+
+
 def how_it_was_resampled(bootstrap: Bootstrap) -> dict[str, Any]:
     """What a model remembers of its resamples."""
     return {

@@ -22,6 +22,7 @@ from ..inputs.continuous import Amount, Numbers
 from ..inputs.encoding import Encoding
 from ..inputs.infer_types import TEXTS_TO_SEE, Seen, by_place, put_on_log_scale, types_of
 from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS, ColumnHints
+from ..inputs.labels import text_of
 from ..inputs.naming import Naming
 from ..inputs.ordinal import Stages
 from ..inputs.outcomes import Column, CountedLabels, KnownThere, Target
@@ -40,6 +41,7 @@ from .messages import Step
 
 # A logarithm of any number that a table holds is less, in size, than this power of two.
 SIZE_OF_LOGARITHMS = 10
+PLAIN_YES = ("1", "true", "yes", "y")
 KINDS_OF_TARGETS: Mapping[type[Target], str] = {
     Diagnosis: LABELS,
     Stages: LABELS,
@@ -136,6 +138,16 @@ class Descriptions:
         """What the column of the outcome is called, where all sites call it the same."""
         called = Counter(one["outcome"]["called"].get(role, "") for one in self.by_site.values())
         return next(iter(called)) if len(called) == 1 else ""
+
+    def reading(self, said: Mapping[str, Any]) -> dict[str, str]:
+        """What a model remembers of the columns of the outcome, for pages and tables to come."""
+        called = self.title("event" if said["kind"] == "survival" else "y")
+        # 1, true and yes add nothing to a name such as died; 2 says which label of a status it is.
+        if called and said["kind"] == "survival" and text_of(said["positive"]).casefold() not in PLAIN_YES:
+            called = f"{called} = {text_of(said['positive'])}"
+        units = [str(one["outcome"].get("unit", "")) for one in self.by_site.values()]
+        found = {"called": called, "unit": next((unit for unit in units if unit), "")}
+        return {name: text for name, text in found.items() if text}
 
 
 def _is_description(fields: Mapping[str, Any]) -> bool:

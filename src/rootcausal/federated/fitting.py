@@ -204,7 +204,7 @@ def cohort_at(
     for name, some in levels.items():
         counts[name] = (some, counted["levels"][at : at + len(some) + 1])
         at += len(some) + 1
-    of_labels = {label: int(n) for label, n in zip(labels, counted["labels"].tolist(), strict=True) if n}
+    of_labels = {label: round(n) for label, n in zip(labels, counted["labels"].tolist(), strict=True) if n}
     encoding = encoding_of(described, counts, hints).called(described.namings())
     findings = Findings()
     with findings.noting():
@@ -219,7 +219,8 @@ def cohort_at(
     agreed = Agreed(described.columns, encoding, known.outcome, agreed_outcome(known))
     refuse_rare_levels(agreed, counts, of_labels)
     sites.keep(Step("open", *agreed.message()))
-    return _described(sites, agreed, known, units_of(described, encoding), settings, hints)
+    cohort, rows = _described(sites, agreed, known, units_of(described, encoding), settings, hints)
+    return replace(cohort, reading=described.reading(agreed.said)), rows
 
 
 def _described(
@@ -230,7 +231,7 @@ def _described(
     sites.sizes = type(sites.sizes)(2 if labelled else 1, not labelled)
     counts, moments = sites.ask(Step("rows"), moments_step(ALL_ROWS, np.zeros(units.size), units))
     at_zero = as_moments(moments, units)
-    n, incomplete, _ = (int(one) for one in counts["rows"])
+    n, incomplete, _ = (round(one) for one in counts["rows"].tolist())
     refuse_few_rows(n)
     sites.values = int((at_zero.values.sum(axis=0) * np.ones(units.size)).sum())
     missing = n - at_zero.values.sum(axis=0) * np.ones(units.size)

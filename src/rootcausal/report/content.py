@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from ..explaining.provenance import left_out, parameters_in_words
+from ..explaining.provenance import left_out, of_sites, parameters_in_words
 from ..explaining.summary import HIDDEN_NOTE
 from ..likelihood.recalibration import in_words
 from ..method.model import CausalModel
@@ -355,7 +355,7 @@ def _made(model: Estimator, notes: Sequence[str], diagnosis: Diagnosis) -> dict[
             reason: None if names is None else [called[name] for name in names]
             for reason, names in why.items()
         },
-        "notes": [*(_text(note, "a note") for note in notes), *set_notes(model)],
+        "notes": [*(_text(note, "a note") for note in notes), *set_notes(model), *of_sites(provenance)],
         "warnings": [*model._found.fit, *model._found.table],
         **checks_facts(diagnosis, {column: called[owner] for column, owner in owner_of.items()}),
     }
