@@ -7,12 +7,14 @@ loops that release the GIL; ``numba.set_num_threads`` and NUMBA_NUM_THREADS say 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from ...method.table import F64, SCORE, ColumnMoments, Index, KnownEntropies, LossSums
+from ..blas import one_blas_thread
 from ..level_rows import LevelColumns, LevelRows
 from ..loss_rows import LossColumns
 from .compiler import compiled
@@ -29,6 +31,9 @@ VALUES_A_STRIP = 32_768
 WHOLE_ROWS = 8
 # Standardized for a matrix product and forgotten after it.
 VALUES_A_GRAM = 1 << 18
+# A Gram matrix of more values is summed in so many spans of rows, which threads share.
+VALUES_WORTH_SPANS = 1 << 19
+SPANS_A_GRAM = 8
 # Raw rows are summed in at most this many spans, whatever the number of threads.
 SPANS = 64
 # What a call costs besides its residuals, in residuals.
@@ -119,20 +124,25 @@ class NumbaRaw:
 
     def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
         n, k = self.shape[0], len(cols)
-        total, cases = np.zeros((2, k, k))
-        height = max(1, VALUES_A_GRAM // max(1, k))
-        for start in range(0, n, height):
-            rows = slice(start, min(start + height, n))
+        total, cases = _in_spans(
+            n, k, lambda first, last, to: self._add_gram(first, last, cols, mean, sd, to)
+        )
+        return total[None] if self._labels is None else np.stack([total - cases, cases])
+
+    def _add_gram(self, first: int, last: int, cols: Index, mean: F64, sd: F64, to: F64) -> None:
+        """Sums of squares (2, k, k) of rows first..last−1: of all, and of cases."""
+        height = max(1, VALUES_A_GRAM // max(1, len(cols)))
+        for start in range(first, last, height):
+            rows = slice(start, min(start + height, last))
             whole = cols.size * WHOLE_ROWS >= self._X.shape[1]
             z = self._strip(rows).take(cols, axis=1) if whole else self._cells(rows, cols)
             z -= mean
             z /= sd
-            total += z.T @ z
+            to[0] += z.T @ z
             if self._labels is not None:
                 # Row by row, since picking cases out of each column takes longer than their product.
                 case = z[self._labels[rows] == 1]
-                cases += case.T @ case
-        return total[None] if self._labels is None else np.stack([total - cases, cases])
+                to[1] += case.T @ case
 
     def standardize(self, cols: Index, mean: F64, sd: F64) -> NumbaTable:
         n = self.shape[0]
@@ -145,6 +155,22 @@ class NumbaRaw:
 
         in_threads(work, spans, Z.size)
         return NumbaTable(Z, self._y)
+
+
+def _in_spans(n: int, k: int, add: Callable[[int, int, F64], None]) -> F64:
+    """(2, k, k): what ``add`` adds for spans of n rows, which threads share."""
+    # As many spans for any number of threads, so that no digit depends on it.
+    spans = max(1, min(SPANS_A_GRAM, n // max(1, k))) if n * k >= VALUES_WORTH_SPANS else 1
+    sums = np.zeros((spans, 2, k, k))
+
+    def work(first: int, last: int) -> None:
+        for span in range(first, last):
+            add(n * span // spans, n * (span + 1) // spans, sums[span])
+
+    # Blocks are small: threads of BLAS would wait for each other for longer than they compute.
+    with one_blas_thread() if spans > 1 else nullcontext():
+        in_threads(work, spans, n * k)
+    return sums.sum(axis=0)
 
 
 def _spans(n: int, width: int) -> int:
@@ -204,15 +230,17 @@ class NumbaTable(LevelColumns, LossColumns):
     def gram(self) -> F64:
         n, k = self.shape
         labels = None if self._y is None or self._y.ndim == 2 else self._y
-        total = np.zeros((k, k))
-        cases = np.zeros((k, k))
-        for start in range(0, n, ROWS_A_MATRIX_PRODUCT):
-            rows = slice(start, start + ROWS_A_MATRIX_PRODUCT)
-            z = self._Z[:, rows]
-            total += z @ z.T
-            if labels is not None:
-                case = z[:, labels[rows] == 1]
-                cases += case @ case.T
+
+        def add(first: int, last: int, to: F64) -> None:
+            for start in range(first, last, ROWS_A_MATRIX_PRODUCT):
+                rows = slice(start, min(start + ROWS_A_MATRIX_PRODUCT, last))
+                z = self._Z[:, rows]
+                to[0] += z @ z.T
+                if labels is not None:
+                    case = z[:, labels[rows] == 1]
+                    to[1] += case @ case.T
+
+        total, cases = _in_spans(n, k, add)
         return total[None] if labels is None else np.stack([total - cases, cases])
 
     def column_sums(self) -> F64:
@@ -235,7 +263,7 @@ class NumbaTable(LevelColumns, LossColumns):
             pair_units(self._Z, self._R, i, j, first, last, out)
 
         in_threads(work, n_chunks * i.size, 2 * i.size * n)
-        return out.sum(axis=0).reshape(-1, 2, 2)
+        return (out[0] if n_chunks == 1 else out.sum(axis=0)).reshape(-1, 2, 2)
 
     def leading_pair_sums(self, cols: Index, q: int) -> F64:
         n, m = self.shape[0], len(cols)
