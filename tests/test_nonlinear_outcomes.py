@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import run
+from graded_zoo import GRADED_ZOO, GradedAnimal
 
 from rootcausal import RCI, RCIRegressor, RCISurvival, plots
 from rootcausal.errors import InputError
@@ -213,3 +215,31 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert json.loads(check.output)["provenance"]["mechanism"]["taken"] == "nonlinear"
     page = run("report", *asked, "--out", tmp_path / "page.html")
     assert page.exit_code == 0, page.output
+
+
+# One of each kind of trouble; the others, which take longer, with the slow tests.
+AT_ONCE = ("two_events", "ten_patients", "long_tailed_times", "closed_on_one_day", "rare_findings")
+
+
+@pytest.mark.parametrize(
+    "animal",
+    [
+        pytest.param(one, id=one.name, marks=() if one.name in AT_ONCE else pytest.mark.slow)
+        for one in GRADED_ZOO
+    ],
+)
+def test_the_zoo_of_times_and_numbers(animal: GradedAnimal) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # which warnings are due is the linear method's business
+        model = animal.estimator(mechanism="nonlinear").fit(animal.X, *animal.outcome)
+        told = model.explain(animal.X)
+    for table in (told.values, told.errors, told.predictor, told.predicted):
+        assert np.isfinite(table).all()
+    added = told.values.sum(axis=1) + (told.covariate_effect if told.covariates else 0.0)
+    size = max(1.0, float(np.abs(told.predictor).max()))
+    np.testing.assert_allclose(model.intercept_ + added, told.predictor, atol=1e-9 * size)
+    names = list(animal.X) if isinstance(animal.X, pd.DataFrame) else []
+    for some, sign in ((animal.raises, 1.0), (animal.lowers, -1.0)):
+        for name in some:
+            place = names.index(name)
+            assert sign * float(np.cov(told.errors[:, place], told.values[:, place])[0, 1]) > 0, name
