@@ -194,6 +194,20 @@ def test_a_site_counts_what_is_known_of_its_values() -> None:
     assert model.provenance_["sites"]["numbers_a_value"] > 1
 
 
+def test_a_site_that_was_started_again_still_counts() -> None:
+    parts = numbers_only()
+    sites = [Site(name, part, target="d") for name, part in zip(NAMES, parts, strict=False)]
+    transport = Recorded(answers(sites))
+    made = fit(RCI(), transport, [site.name for site in sites]).provenance_["sites"]
+    share = made["numbers_a_value"] * sum(map(len, parts)) / len(parts[0])
+    again = Site("north", parts[0], target="d", policy=Policy(numbers_a_value=share + 1e-9))
+    for request in transport.requests:
+        again.catch_up(request)
+    session, number = decoded(transport.requests[0]).session, len(transport.requests) + 1
+    one_more = Message("request", session, number, steps=[Step("column sums", {"table": 0})])
+    assert "numbers would be known" in decoded(again.answer(one_more.encoded())).why
+
+
 def test_products_need_more_rows_than_columns() -> None:
     parts = numbers_only(p=24)
     sites = [
@@ -327,6 +341,11 @@ def test_auto_takes_the_linear_mechanism_and_says_so() -> None:
     with pytest.warns(UserWarning, match="linear"):
         model = joint(RCI(mechanism="auto"), sites_of(cohort()))
     assert model.provenance_["parameters"]["mechanism"] == "linear"
+
+
+def test_a_key_has_its_length() -> None:
+    with pytest.raises(InputError, match="32 bytes"):
+        Site("north", cohort()[:100], target="died", key=b"secret")
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", "a b", "<b>", "x" * 61, "-rf"])

@@ -100,10 +100,6 @@ def _object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
-
-
 def _truth(value: Any) -> bool:
     return isinstance(value, bool)
 

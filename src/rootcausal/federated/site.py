@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, warn
 from ..inputs.naming import namings_of
-from ..wording import one_line, quoted
+from ..wording import one_line, plural, quoted
 from .disclosure import LEAST_ROWS, NUMBERS_A_VALUE, Minimum
 from .holdings import FOLLOW_UP, LABELS, NUMBER, Agreed, Holdings
 from .ledger import Ledger
-from .masks import BITS_BEHIND, Masks
+from .masks import BITS_BEHIND, KEY_BYTES, Masks
 from .messages import Message, MessageError, Step, decoded, digest_of
 from .requests import Request, request_of
 from .sums import Sums
@@ -87,9 +87,13 @@ class Site:
             raise InputError(
                 "a site needs the column of the outcome, target; or those of follow-up, time and event"
             )
+        if key is not None and len(key) != KEY_BYTES:
+            raise InputError(f"a key has {KEY_BYTES} bytes: make one with rootcausal site key")
         self.name = name
         self.policy = Policy() if policy is None else policy
         self.holdings = Holdings.of(X, roles, {} if labels is None else namings_of(labels))
+        if self.holdings.left_out:
+            warn(f"{plural(self.holdings.left_out, 'row')} without an outcome left out")
         self._minimum = Minimum(self.policy.minimum, key is not None, self.policy.numbers_a_value)
         self._minimum.refuse_few_rows(self.holdings.rows)
         self._key = None if rehearsal else key
@@ -126,6 +130,8 @@ class Site:
                 request = request_of(step)
                 if request.keeps or step.do == "describe":
                     self._result(step)
+                elif self._rows is not None:
+                    self._rows.counted(step)
             self._last = message.number
 
     def _in_order(self, message: Message, requests: list[Request], digest: str) -> bytes:

@@ -56,15 +56,20 @@ class Sums:
             return None
         with one_blas_thread():
             arrays = _ANSWERS[step.do](self, step)
-        answer = REQUESTS[step.do].answer
-        assert answer is not None
-        shapes = answer(step, self.sizes)
-        self._told += sum(math.prod(shape) for shape in shapes.values())
+        shapes = self.counted(step)
         self._minimum.refuse_many_numbers(self._told, self._values)
         if arrays is None:
             arrays = {name: np.zeros(shape) for name, shape in shapes.items()}
         assert {name: np.shape(one) for name, one in arrays.items()} == shapes
         return Step(step.do, {}, {name: np.asarray(one, dtype=np.float64) for name, one in arrays.items()})
+
+    def counted(self, step: Step) -> dict[str, tuple[int, ...]]:
+        """The shapes of an answer, whose numbers from here on count as sent."""
+        answer = REQUESTS[step.do].answer
+        assert answer is not None
+        shapes = answer(step, self.sizes)
+        self._told += sum(math.prod(shape) for shape in shapes.values())
+        return shapes
 
     # --- the cohort as it came ------------------------------------------------------------------------------
 
