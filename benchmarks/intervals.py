@@ -1,6 +1,7 @@
 """Do 95 % bootstrap intervals hold the true Shapley values of true ancestors in 95 % of cases?
 
     python benchmarks/intervals.py               # 200 data sets a cell, 100 resamples each; about an hour
+    python benchmarks/intervals.py --sets 30     # fewer of them
     python benchmarks/intervals.py --render      # only rewrite the table from the rows at hand
 
 Rows are appended as they are made, and a second run goes on where the first one stopped.
@@ -29,18 +30,20 @@ FOLDER = Path(__file__).parent.parent / "results" / "intervals"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--sets", type=int, default=N_SETS, help="data sets a cell")
     parser.add_argument("--render", action="store_true", help="only render what is there")
+    arguments = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     rows_file = FOLDER / "rows.csv"
-    if not parser.parse_args().render:
-        run(rows_file)
+    if not arguments.render:
+        run(rows_file, arguments.sets)
     (FOLDER / "README.md").write_text(render(read(rows_file)), encoding="utf-8")
 
 
-def run(rows_file: Path) -> None:
+def run(rows_file: Path, n_sets: int) -> None:
     done = {tuple(row[:4]) for row in read(rows_file)} if rows_file.exists() else set()
     # Seed by seed, so that all cells have the same data sets whenever it is stopped.
-    for seed in range(FIRST_SEED, FIRST_SEED + N_SETS):
+    for seed in range(FIRST_SEED, FIRST_SEED + n_sets):
         for n, p, attribution in CELLS:
             if (str(n), str(p), attribution, str(seed)) in done:
                 continue

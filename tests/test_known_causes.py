@@ -109,3 +109,15 @@ def test_who_cannot_take_it_in_says_so() -> None:
     X, y = trial()
     with pytest.raises(InputError, match="what acts on the outcome"):
         RCI(knowledge={"not_causes": [("x2", "died")]}, attribution="paper").fit(X, y)
+
+
+def test_a_cluster_keeps_rules_about_the_outcome() -> None:
+    dd = pytest.importorskip("dask.dataframe")
+    X, y = trial(5, p=3)
+    known = Knowledge(first=["arm"], causes=[("arm", "died")], not_causes=[("x2", "outcome")])
+    there = RCI(knowledge=known, backend="dask").fit(dd.from_pandas(X.assign(died=y), npartitions=2), "died")
+    here = RCI(knowledge=known).fit(X, y)
+    assert there.ancestor_probability_[list(X).index("arm")] == 1.0
+    assert there.ancestor_probability_ == pytest.approx(here.ancestor_probability_, abs=1e-6)
+    assert there.coef_ == pytest.approx(here.coef_, abs=1e-6)
+    assert abs(effect_of(there, "x2")) < 0.1 < abs(effect_of(RCI().fit(X, y), "x2"))
