@@ -47,10 +47,11 @@ notebook: $(READY)
 	$(BIN)/python -m pip install --quiet --group docs
 	$(BIN)/python examples/run_notebook.py
 
-# The figures of the gallery, and the graphs of "What you know" (this downloads the Framingham data).
+# The idea, the figures of the gallery, and the graphs of "What you know" (this downloads the Framingham data).
 pictures: $(READY)
 	$(BIN)/python docs/gallery_pictures.py
 	$(BIN)/python docs/knowledge_pictures.py
+	$(BIN)/python docs/idea_picture.py
 
 screenshots: $(READY)
 	$(BIN)/python -m pip install --quiet pillow

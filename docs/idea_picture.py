@@ -1,7 +1,7 @@
 """Draw the idea of a root cause, for the README: ``python docs/idea_picture.py``.
 
-The cohort is simulated, so the truth is known: an infection injures the liver, the injury raises bilirubin, and
-the risk follows bilirubin. The patient had one shock, an infection; all else followed from it.
+The cohort is simulated, so the truth is known: an infection injures the liver, the injury raises bilirubin,
+and the risk follows bilirubin. The patient had one shock, an infection; all else followed from it.
 """
 
 from __future__ import annotations
@@ -53,19 +53,21 @@ def chain(axes: plt.Axes) -> None:
     at = {"infection": (0, 1), "liver injury": (1, 1), "bilirubin": (2, 1), "disease": (3, 1)}
     for name, (x, y) in at.items():
         shocked = name == "infection"
-        box = {"boxstyle": "round,pad=0.5", "fc": HARM if shocked else "white", "ec": HARM if shocked else INK}
+        fill, edge = (HARM, HARM) if shocked else ("white", INK)
+        box = {"boxstyle": "round,pad=0.5", "fc": fill, "ec": edge}
         axes.text(x, y, name, ha="center", va="center", color="white" if shocked else INK, bbox=box)
     for x in (0, 1, 2):
         arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 0, "shrinkB": 0}
         axes.annotate("", (x + 0.58, 1), (x + 0.42, 1), arrowprops=arrow)
-    axes.annotate("shock", (0, 1.22), (0, 1.6), ha="center", color=HARM, arrowprops={"arrowstyle": "-|>", "color": HARM, "lw": 2})
+    down = {"arrowstyle": "-|>", "color": HARM, "lw": 2}
+    axes.annotate("shock", (0, 1.22), (0, 1.6), ha="center", color=HARM, arrowprops=down)
     axes.text(1.5, 1.45, "follow from it", ha="center", color=QUIET)
     axes.set(xlim=(-0.6, 3.5), ylim=(0.6, 1.8))
     axes.axis("off")
 
 
 def main() -> None:
-    mpl.rcParams.update({"font.family": "DejaVu Sans", "font.size": 10, "svg.hashsalt": "idea", "svg.fonttype": "path"})
+    mpl.rcParams.update({"font.family": "DejaVu Sans", "font.size": 10, "svg.hashsalt": "idea"})
     found = answers()
     figure = plt.figure(figsize=(8, 3.7), layout="constrained")
     above, *below = figure.subplot_mosaic("AAA;BCD", height_ratios=[1, 1.35]).values()
