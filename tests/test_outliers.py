@@ -219,6 +219,23 @@ def test_levels_are_as_surprising_as_they_are_rare() -> None:
     assert found.to_frame()["level"].tolist()[:3] == [None, "no", "north"]
 
 
+def test_a_number_that_nobody_had_departs_however_few_there_were() -> None:
+    rng = np.random.default_rng(17)
+    cause = rng.normal(size=400)
+    for few in (rng.integers(0, 2, 400), rng.choice([0.3, 0.7], 400), rng.integers(0, 6, 400)):
+        X = np.column_stack([cause, few, cause + rng.normal(size=400)])
+        model = RootCauseOutliers(n_graphs=5).fit(X)
+        found = model.explain([[0.0, 50.0, 0.0], [0.0, few[0], 0.0]])
+        assert first(found)[0] == "x1"
+        assert found.departs[0, 1]
+        assert not found.departs[1].any()
+    rare = np.column_stack([cause, np.isin(np.arange(400), [30, 170, 333])])
+    found = RootCauseOutliers(n_graphs=5).fit(rare).explain([[0.0, 1.0]])
+    assert 2.0 < found.surprise[0, 1] < 8.0
+    asked = RootCauseOutliers(n_graphs=5, kinds={"x1": "binary"}).fit(rare)
+    assert asked.provenance_["kinds"]["x1"]["kind"] == "binary"
+
+
 def test_a_model_is_saved_without_rows_and_comes_back(model: RootCauseOutliers, tmp_path: Path) -> None:
     rows = frame(world(np.random.default_rng(14), 100, 0))
     model.save(tmp_path / "m.rci")

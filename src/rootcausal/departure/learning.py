@@ -205,6 +205,14 @@ def _calibrated(
         size[rows] += np.abs(found)
         signed[rows] += found
         graphs[rows] += 1.0
+    # Rows that every resample kept, since a column hardly varies without them, are scored by all graphs.
+    always = np.flatnonzero(graphs == 0)
+    for mechanism in scaled if always.size else []:
+        spread = None if measured is None else spread_of_filled(mechanism, measured[always], completion)
+        found, _ = bare.errors_by(mechanism, X[always], spread)
+        size[always] += np.abs(found)
+        signed[always] += found
+        graphs[always] += 1.0
     told = graphs > 0
     scores = np.where(signed < 0.0, -size, size)[told] / graphs[told, None]
     scores[holes[told][:, layout.first_columns]] = np.nan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
@@ -66,7 +67,8 @@ class RootCauseOutliers(BaseEstimator):
     positive : label, default None
         Of y, which label is that of the cases; by default as in :class:`rootcausal.RCI`.
     kinds, missing, knowledge, log : as in :class:`rootcausal.RCI`. Covariates are causes, and nothing is
-        said to depart from them.
+        said to depart from them. Columns of numbers are numbers, however few: one that the reference group
+        never had is a departure, and no level.
     random_state : int, default 0
         Seed of the resamples.
     progress : bool, default False
@@ -139,8 +141,14 @@ class RootCauseOutliers(BaseEstimator):
             they help to find it.
         """
         hints = self._check_parameters()
-        group = Membership(y, self.positive)
-        with open_cohort(self, X, group, "auto", hints=hints, knowledge=self.knowledge, gpu=False) as cohort:
+        asked = (X, Membership(y, self.positive), "auto", None)
+        with open_cohort(self, *asked, hints, knowledge=self.knowledge, gpu=False) as cohort:
+            few = numbers_with_levels(cohort, hints)
+            if not few:
+                return self._learn(cohort)
+        # A number that the reference group never had is what is looked for: it counts as no level.
+        hints = replace(hints, kinds={**hints.kinds, **dict.fromkeys(few, "number")})
+        with open_cohort(self, *asked, hints, knowledge=self.knowledge, gpu=False) as cohort:
             return self._learn(cohort)
 
     def _check_parameters(self) -> ColumnHints:
@@ -299,6 +307,17 @@ class RootCauseOutliers(BaseEstimator):
         from .saving import load_reference
 
         return load_reference(cls, path)
+
+
+def numbers_with_levels(cohort: Cohort, hints: ColumnHints) -> list[str]:
+    """Variables of few different numbers that were taken for levels, and of which the user did not say so."""
+    return [
+        variable.name
+        for place, variable in enumerate(cohort.variables)
+        if variable.levels
+        and all(type(level) is float for level in variable.levels)
+        and not {variable.name, place} & set(hints.kinds)
+    ]
 
 
 def grouped(names: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Index, ...]]:
