@@ -277,6 +277,7 @@ def _rootcausal(
     rootcausal explain model.rci cohort.csv                root causes
     rootcausal report cohort.csv --target d --out d.html   a page to read
     rootcausal check cohort.csv --target d                 can they be trusted?
+    rootcausal depart healthy.csv patients.csv             unlike the healthy?
     rootcausal federate --folder share --sites a,b,c       several hospitals
     rootcausal reproduce --quick                           the paper's evidence
 
