@@ -228,6 +228,19 @@ def test_imputed_cells_turn_nothing_round(share: float) -> None:
     assert np.corrcoef(told[0].ravel(), told[1].ravel())[0, 1] > 0.95
 
 
+@pytest.mark.filterwarnings("ignore:mostly imputed")
+def test_a_column_that_few_have_is_no_cause_and_no_effect() -> None:
+    X, y = bent_cohort()
+    rare = X[["dose", "level", "marker"]].copy()
+    rare.loc[25:, "marker"] = np.nan
+    model = RCI(mechanism="nonlinear").fit(rare, y)
+    place = list(model.causal_order_).index(2)
+    effects = model._model.direct_effects()
+    assert not effects[place].any() and not effects[:, place].any()
+    assert np.isfinite(effects).all()
+    holds_together(model, rare)
+
+
 def test_a_column_that_nobody_has_beside_another_is_no_cause_of_it() -> None:
     X, y = bent_cohort()
     halves = X[["dose", "level", "marker"]].copy()

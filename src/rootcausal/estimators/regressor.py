@@ -50,6 +50,7 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
     causal_order_, covariates_, ancestor_probability_, margins_, merged_sets_, bootstrap_, n_features_in_,
     feature_names_in_, provenance_ : as in :class:`rootcausal.RCI`.
     coef_ : (p,) what each unit-variance error adds to y, or to the log-rate; zero where dropped.
+        Not there where the mechanism is not linear.
     intercept_ : what is expected of a patient whose shocks are all average; of counts the log-rate.
     """
 

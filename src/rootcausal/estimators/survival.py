@@ -63,7 +63,9 @@ class RCISurvival(Estimator):
     causal_order_, covariates_, ancestor_probability_, margins_, merged_sets_, bootstrap_, n_features_in_,
     feature_names_in_, provenance_ : as in :class:`rootcausal.RCI`.
     coef_ : (p,) log-hazard for each unit-variance error; zero where dropped; ``exp`` of it is a hazard ratio.
-    intercept_ : 0; hazards are relative to a patient whose shocks are all average.
+        Not there where the mechanism is not linear.
+    intercept_ : 0; hazards are relative to a patient whose shocks are all average; where the mechanism is not
+        linear, to the mean log-hazard over shocks.
     horizon_ : the time by which risks are told.
     classes_ : (2,) the labels of ``event``; ``classes_[1]`` is the event.
     """

@@ -110,10 +110,15 @@ class MeasuredFitter:
 
     def _of_alike(self, asked: Sequence[Asked], lacking: Sequence[int]) -> list[Fitted]:
         """Mechanisms of the rows that have these columns, which have holes; their costs are of all rows."""
+        if not lacking:
+            return self._of_whole(asked, [])[0]
         effects = list(dict.fromkeys(one.effect for one in asked))
         by_itself = {effect: self._by_itself(effect, effect in lacking) for effect in effects}
         if not self._enough(lacking):
-            return [replace(by_itself[one.effect], cost=np.inf) for one in asked]
+            return [
+                replace(by_itself[one.effect], cost=np.inf) if one.causes else by_itself[one.effect]
+                for one in asked
+            ]
         fitted, share = self._of_whole([*asked, *(Asked(effect, []) for effect in effects)], lacking)
         without = dict(zip(effects, fitted[len(asked) :], strict=True))
         return [
@@ -133,7 +138,7 @@ class MeasuredFitter:
         return replace(told, cost=told.cost / share)
 
     def _enough(self, lacking: Sequence[int]) -> bool:
-        return not lacking or self.rows.whole(lacking).size >= FEWEST_ROWS
+        return self.rows.whole(lacking).size >= FEWEST_ROWS
 
     def _of_whole(self, asked: Sequence[Asked], lacking: Sequence[int]) -> tuple[list[Fitted], float]:
         """Mechanisms of the rows that have some columns, and what share of all rows these are."""
