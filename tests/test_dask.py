@@ -156,7 +156,7 @@ def test_discrete_columns(client: Client, prevalence: float | None, variants: It
     drawn = mixed(3, 400)
     frame = table(drawn.X, drawn.y).sort_values("d", kind="stable")  # so that some parts have one class only
     pieces = in_pieces(frame, [100, 0, 7, 293])
-    source = FrameRows(client, pieces, list(frame.columns[:-1]), LabelRows("d", 1))
+    source = FrameRows(client, pieces, list(frame.columns[:-1]), LabelRows("d", (1,)))
     for variant in variants:
         found, expected = (
             order_columns(raw, describe_columns(raw, prevalence), VARIANTS[variant], 0.2, layout=drawn.layout)

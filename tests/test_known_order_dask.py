@@ -38,7 +38,7 @@ def client() -> Iterator[Client]:
 
 def on_cluster(client: Client, X: np.ndarray, y: np.ndarray) -> DaskRaw:
     frame = pd.DataFrame(X, columns=[f"x{c}" for c in range(X.shape[1])]).assign(d=y)
-    source = FrameRows(client, dd.from_pandas(frame, 2), list(frame.columns[:-1]), LabelRows("d", 1))
+    source = FrameRows(client, dd.from_pandas(frame, 2), list(frame.columns[:-1]), LabelRows("d", (1,)))
     return DaskRaw(client, source)
 
 

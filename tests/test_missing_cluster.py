@@ -53,7 +53,7 @@ def fitted(raw: Any, prevalence: float | None, variant: str) -> Learned:
 
 
 def on_cluster(client: Client, rows: Any) -> DaskIncomplete:
-    source = FrameRows(client, rows, list(rows.columns[:-1]), LabelRows("d", 1))
+    source = FrameRows(client, rows, list(rows.columns[:-1]), LabelRows("d", (1,)))
     return DaskIncomplete(client, source)
 
 
@@ -112,7 +112,7 @@ def test_partitions_that_dask_merges_draw_the_same(
 def test_a_complete_cohort_knows_what_is_expected(client: Client, frame: pd.DataFrame) -> None:
     whole = frame.fillna(0.5)
     source = FrameRows(
-        client, dd.from_pandas(whole, npartitions=3), list(whole.columns[:-1]), LabelRows("d", 1)
+        client, dd.from_pandas(whole, npartitions=3), list(whole.columns[:-1]), LabelRows("d", (1,))
     )
     assert source.incomplete_rows == 0
     expected = fitted(

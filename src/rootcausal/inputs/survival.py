@@ -163,6 +163,9 @@ class FollowUp(Target):
             _refuse_many_labels(seen.labels, wanted, event.called)
             labels = seen.labels.in_order(event.called)
             positive, classes = event_among(labels, wanted, event.title, name=event.called)
+            if self.competing is None:
+                counts = np.array([seen.labels.counts[label] for label in labels.tolist()])
+                _warn_of_others(labels, counts, positive)
         findings.refuse()
         zero = _instead_of_zero(seen.zero, seen.shortest) if seen.zero else 0.0
         read = FollowUpReading(time, event, positive, zero)
