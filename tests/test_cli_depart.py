@@ -54,6 +54,19 @@ def test_rows_are_told_and_a_model_is_kept(folder: Path) -> None:
     assert "made by rootcausal" in again
 
 
+def test_tables_are_read_as_the_options_say(folder: Path, tmp_path: Path) -> None:
+    """Without names in the first row, columns are V1 and so on; -9 is a value that was not measured."""
+    for name in ("usual.csv", "rows.csv"):
+        table = pd.read_csv(folder / name)[list("abcde")].round(3)
+        table.loc[3, "b"] = -9
+        table.to_csv(tmp_path / name, index=False, header=False)
+    asked = ("--no-header", "--na", "V2=-9", "--out", tmp_path / "t.csv")
+    ok("depart", tmp_path / "usual.csv", tmp_path / "rows.csv", *asked)
+    found = pd.read_csv(tmp_path / "t.csv").set_index(["id", "variable"])
+    assert found.loc[(0, "V2"), "surprise"] >= 0
+    assert np.isnan(found.loc[(3, "V2"), "surprise"])
+
+
 def test_what_does_not_go_together_is_refused(folder: Path) -> None:
     usual, rows = folder / "usual.csv", folder / "rows.csv"
     assert "leave --id out" in error(2, "depart", usual, rows, "--id", "name", "--group", "part")

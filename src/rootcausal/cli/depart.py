@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError
-from ..files.tables import read_table, refuse_streams
+from ..files.tables import column_names, read_columns, refuse_streams
 from ..files.writing import write_tables
 from ..wording import amount, one_line, plural, quoted, share, shown
 from .console import print_table, provenance, say, say_known, status_if_slow
@@ -100,7 +100,7 @@ def depart(
     else:
         with status_if_slow(f"learning from {quoted(reference)}"):
             model = _learned(reference, reading, drop or [], named, kind, log, known)
-    rows = read_table(rows_file, na=reading.na or (), id_column=named)
+    rows = _read(rows_file, reading, named)
     asked = {"groups" if group is not None else "ids": named}
     found = model.explain(rows, alpha=alpha, **asked)
     if save_model is not None:
@@ -121,6 +121,12 @@ def _loaded(path: Path) -> "RootCauseOutliers":
     return RootCauseOutliers.load(path)
 
 
+def _read(path: Path, reading: ReadingOptions, id_column: str | None) -> Any:
+    """A table as the options say that it is written; an id column keeps its texts."""
+    file = reading.table_at(path)
+    return read_columns(file, column_names(file), id_column, reading.na or ())
+
+
 def _learned(
     path: Path,
     reading: ReadingOptions,
@@ -135,7 +141,7 @@ def _learned(
     from ..inputs.roles import columns_named
 
     known.refuse_what_does_not_go_together()
-    table = read_table(path, na=reading.na or ())
+    table = _read(path, reading, None)
     names = list(table.column_names)
     gone = columns_named(names, left_out)
     unknown = [name for name in gone if name not in names and name != other]
