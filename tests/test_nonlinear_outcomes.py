@@ -99,6 +99,10 @@ def test_everything_that_a_model_answers(case: Bent, model: Any, tmp_path: Path)
     diagnosis = model.diagnose(case.X, *case.known)
     linear = next(check for check in diagnosis.checks if check.name == "linear")
     assert "the model's curves" in linear.question and linear.verdict != "broken"
+    # A line in each shock is not what this model claims.
+    assert not any(check.name == "straight" for check in diagnosis.checks)
+    spread = next((check for check in diagnosis.checks if check.name == "even_spread"), None)
+    assert spread is None or spread.verdict != "broken"
     model.report(case.X.iloc[:5], tmp_path / "page.html")
     assert "NaN" not in (tmp_path / "page.html").read_text().split("<script", 1)[0]
     assert plots.mechanism(model, "marker") is not None

@@ -25,7 +25,10 @@ from .without_outcomes import checks_without_outcomes
 __all__ = ["Check", "Checked", "Diagnosis", "check_linear", "diagnose", "read_together"]
 
 OF_ERRORS = "shapes and independence of the errors, linearity, hidden causes"
-NOT_OF_CURVES = "Not asked of a model with curves: whether logarithms would make relations more linear."
+NOT_OF_CURVES = (
+    "Not asked of a model with curves: whether logarithms would make relations more linear, and whether the "
+    "outcome is linear in each shock."
+)
 
 
 def diagnose(checked: Checked) -> Diagnosis:

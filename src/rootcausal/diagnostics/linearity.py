@@ -264,8 +264,17 @@ def bends_of_outcome(fit: PlainFit, columns: F64, measured: np.ndarray, n_tellin
     return Bends(p_value, np.sqrt(statistic / max(n_telling, 1)), freedom)
 
 
-def check_outcome_linearity(evidence: Evidence, fit: PlainFit, checked: Checked, n_telling: int) -> Check:
-    """``n_telling`` are patients who tell something of the outcome: all, or those with the event."""
+def check_outcome_linearity(
+    evidence: Evidence, fit: PlainFit, checked: Checked, n_telling: int
+) -> tuple[Check, ...]:
+    """``n_telling`` are patients who tell something of the outcome: all, or those with the event.
+
+    Nothing of a model with curves, which does not claim it.
+    """
+    return () if checked.nonlinear else (_outcome_linearity(evidence, fit, checked, n_telling),)
+
+
+def _outcome_linearity(evidence: Evidence, fit: PlainFit, checked: Checked, n_telling: int) -> Check:
     inside = np.flatnonzero(~evidence.with_levels)
     columns = np.vstack([evidence.errors.T[inside], evidence.outside.T]).T
     names = [*(evidence.names[place] for place in inside), *evidence.outside_names]

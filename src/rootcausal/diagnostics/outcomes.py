@@ -187,7 +187,7 @@ class SurvivalChecks(OutcomeChecks):
         yield calibration.check_calibration_by_horizon(checked)
         by_strata = Spans.of(known).stratum is not None
         yield check_proportional(strongest, fit, checked.words, by_strata).saying(beside)
-        yield check_outcome_linearity(strongest, fit, checked, n_events)
+        yield from check_outcome_linearity(strongest, fit, checked, n_events)
         acts = evidence.importance >= checked.model.attribution.notable
         columns = np.append(evidence.columns, evidence.outside_columns)
         yield check_censoring(evidence, acts, checked.X[np.ix_(evidence.rows, columns)])
@@ -227,10 +227,13 @@ class ContinuousChecks(OutcomeChecks):
         evidence = evidence.of_strongest(evidence.n_rows).of_measured()
         fit = PlainLine.of(evidence.errors, evidence.known)
         yield leakage.check_leakage_of_numbers(checked)  # a leak explains most of what else is found
+        stated = checked.stated[evidence.rows]
+        # What lines in the shocks leave is not what curves leave.
+        left = PlainLine.of(stated[:, None], evidence.known).left if checked.nonlinear else fit.left
         of_lines = (
             calibration.check_calibration_of_number(checked),
-            check_outcome_linearity(evidence, fit, checked, evidence.n_rows),
-            heteroscedasticity.check_heteroscedasticity(evidence, checked.stated[evidence.rows], fit.left),
+            *check_outcome_linearity(evidence, fit, checked, evidence.n_rows),
+            heteroscedasticity.check_heteroscedasticity(evidence, stated, left),
         )
         is_bent = any(check.verdict in ("doubtful", "broken") for check in of_lines)
         values = checked.X[np.ix_(evidence.rows, evidence.columns)]
@@ -294,7 +297,7 @@ class OrdinalChecks(OutcomeChecks):
         evidence = evidence.of_strongest(evidence.n_rows).of_measured()
         fit = PlainStages.of(evidence.errors, evidence.known)
         yield check_proportional_odds(evidence, checked.provenance["stages"])
-        yield check_outcome_linearity(evidence, fit, checked, evidence.n_rows)
+        yield from check_outcome_linearity(evidence, fit, checked, evidence.n_rows)
         counts = np.bincount(evidence.known[:, 0].astype(np.intp))
         yield influence.check_influence(evidence, fit, checked, int(counts.sum() - counts.max()))
 
@@ -326,7 +329,7 @@ class CountChecks(OutcomeChecks):
         yield leakage.check_leakage_of_numbers(checked, checked.known[:, 0] / checked.known[:, 1])
         evidence = evidence.of_strongest(evidence.n_rows).of_measured()
         fit = PlainCounts.of(evidence.errors, evidence.known)
-        yield check_outcome_linearity(evidence, fit, checked, evidence.n_rows)
+        yield from check_outcome_linearity(evidence, fit, checked, evidence.n_rows)
         n_telling = min(int(evidence.known[:, 0].sum()), evidence.n_rows)
         yield influence.check_influence(evidence, fit, checked, n_telling)
 
