@@ -20,9 +20,7 @@ from typing import Any
 from command_line import ok
 
 from rootcausal.data import load_pbc
-from rootcausal.diagnostics.outcomes import table
 from rootcausal.files.writing import write_tables
-from rootcausal.screening.leakage import LIMITS, NEVER
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -161,7 +159,7 @@ def as_shown(printed: str, whole: bool = False) -> str:
 
 def update(page: Path) -> None:
     """Write what snippets print below them, where nothing or something else stands."""
-    text, reader, changes = with_tables_of_checks(page.read_text(encoding="utf-8")), Reader(page.name), []
+    text, reader, changes = page.read_text(encoding="utf-8"), Reader(page.name), []
     for snippet in snippets_of(text):
         if not snippet.is_run:
             continue
@@ -175,46 +173,6 @@ def update(page: Path) -> None:
         text = text[:start] + block + text[end:]
     page.write_text(text, encoding="utf-8")
     print(f"{page.name}: {len(changes)} outputs written")
-
-
-TABLE_OF_CHECKS = re.compile(
-    r"(?<=^<!-- checks: )(?P<kind>\w+) -->\n(?P<table>.*?)\n?(?=^<!-- end of the checks -->)",
-    re.DOTALL | re.MULTILINE,
-)
-
-
-LIMITS_OF_LEAKS = re.compile(
-    r"(?<=^<!-- limits -->\n).*?(?=<!-- end of the limits -->)", re.DOTALL | re.MULTILINE
-)
-
-
-def as_markdown(kind: str) -> str:
-    """The checks of one outcome, as their declarations have them."""
-    rows = [
-        ("check", "question", "its number", "doubtful from", "broken from"),
-        ("---",) * 5,
-        *((f"`{name}`", *others) for name, *others in table(kind)),
-    ]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def limits_as_markdown() -> str:
-    """The limits of leaks, as their table has them."""
-    rows = [("limit", "doubtful from", "broken from", "of what, and why there"), ("---",) * 4]
-    for name, one in LIMITS.items():
-        sizes = ((one.doubtful, one.p_doubtful), (one.broken, one.p_broken))
-        said = (
-            "never" if size == NEVER else f"{size:g}" + (f" (p < {p:g})" if p < 1.0 else "")
-            for size, p in sizes
-        )
-        rows.append((name, *said, one.why))
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def with_tables_of_checks(text: str) -> str:
-    """A page whose tables of checks, and of limits, are those of the code."""
-    text = LIMITS_OF_LEAKS.sub(lambda _: f"{limits_as_markdown()}\n", text)
-    return TABLE_OF_CHECKS.sub(lambda found: f"{found['kind']} -->\n{as_markdown(found['kind'])}\n", text)
 
 
 def main() -> None:
