@@ -44,6 +44,8 @@ NOT_RUN = (
     "{include}",
     "{raw}",
     "{help}",
+    "{checks}",
+    "{limits}",
 )
 # How a result was made depends on the machine, and says so itself.
 PROVENANCE = re.compile(r"^made by rootcausal .*\n", re.MULTILINE)
