@@ -20,7 +20,7 @@ from rootcausal.diagnostics.influence import farthest_patients
 from rootcausal.diagnostics.interaction import product_tests
 from rootcausal.diagnostics.power import corrected, smallest_of_many
 from rootcausal.diagnostics.regressions import PlainLogit
-from rootcausal.diagnostics.reverse_causation import bend_tests
+from rootcausal.diagnostics.reverse_causation import bend_tests, log_density
 from rootcausal.diagnostics.specification import Scale
 
 N = 2000
@@ -517,3 +517,8 @@ def test_json_holds_no_infinity():
     X.loc[X.index % 7 != 1, "b"] = np.nan
     diagnosis = RCI(variant="plus").fit(X, y).diagnose(X, y)
     json.dumps(diagnosis.to_dict(), allow_nan=False)
+
+
+def test_a_density_of_one_value_is_a_number() -> None:
+    # Of those in whom a column was measured, another one may be the same in all.
+    assert np.isfinite(log_density(np.full(30, 2.5), 1e-12)).all()

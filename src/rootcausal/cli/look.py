@@ -248,7 +248,7 @@ def _print_findings(findings: "tuple[Finding, ...]", proposed: bool) -> None:
     say(f"{plural(len(findings), 'thing')} to know before a fit:")
     for number, finding in enumerate(findings, start=1):
         _paragraph(f"{number}. {finding.sentence}", indent="   ")
-        options = [" ".join([option[0], quoted(option[1], 30)]) for option in finding.options]
+        options = [" ".join([name, *(quoted(of, 30) for of in value)]) for name, *value in finding.options]
         if options:
             said = "" if finding.in_line else " (yours to decide)"
             said = " (in the line below)" if finding.in_line and proposed else said

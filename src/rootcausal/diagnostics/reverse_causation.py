@@ -324,7 +324,7 @@ def log_density(values: F64, width: float) -> F64:
     n = values.size
     start, end = values.min(), values.max()
     size = int(np.clip(GRID_A_BANDWIDTH * (end - start) / width, 512, LARGEST_GRID))
-    step = (end - start) / (size - 1)
+    step = max((end - start) / (size - 1), np.finfo(float).tiny)  # among some patients all may have one value
     width = max(width, step)
     place = (values - start) / step
     left = np.minimum(place.astype(np.intp), size - 2)

@@ -74,8 +74,11 @@ class SetEffects:
         of_sets = np.zeros(means.shape)
         for rows in np.unique(size[size > 0.0]):
             some = size == rows
-            weight = np.linalg.solve(self.between + self.within / rows, self.between)
-            of_sets[some] = means[some] @ weight
+            together = self.between + self.within / rows
+            scale = np.outer(*2 * [np.sqrt(np.diagonal(together))])
+            # A column that others make up has no direction of its own.
+            inverse = np.linalg.pinv(together / scale, rcond=SAME, hermitian=True) / scale
+            of_sets[some] = means[some] @ (inverse @ self.between)
         found[:, self.columns] = of_sets[sets]
         return found
 

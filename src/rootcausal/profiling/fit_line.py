@@ -8,9 +8,9 @@ from os import PathLike, fspath
 from ..wording import for_shell, pasted
 from .look import Look, variables_left
 
-# Options that say which column is the outcome: they are in the line by themselves.
 # What no option deals with, and a fit refuses.
 PREVENTS = ("nothing measured",)
+# Options that say which column is the outcome: they are in the line by themselves.
 OF_OUTCOME = ("--time", "--event", "--outcome", "--strata", "--start")
 
 
@@ -34,7 +34,12 @@ def fit_arguments(look: Look, path: str | PathLike[str], read_so: Sequence[str] 
     outcome += [] if look.start is None else ["--start", look.start]
     outcome += [] if look.strata is None else ["--strata", look.strata]
     found = dict.fromkeys(option for one in look.findings if one.in_line for option in one.options)
-    found = {option: None for option in found if option[0] not in OF_OUTCOME}
+    # A column that says the sets or strata is nothing else.
+    found = {
+        option: None
+        for option in found
+        if option[0] not in OF_OUTCOME and (look.strata is None or option[1:] != (look.strata,))
+    }
     order = (
         "--levels",
         "--positive",
@@ -43,6 +48,7 @@ def fit_arguments(look: Look, path: str | PathLike[str], read_so: Sequence[str] 
         "--id",
         "--after",
         "--drop",
+        "--drop-missing",
         "--na",
         "--kind",
         "--covariate",

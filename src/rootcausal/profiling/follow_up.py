@@ -94,7 +94,7 @@ def ends_of_intervals(columns: Sequence[Counted]) -> tuple[str, str] | None:
     if ends is None or not set(ends) <= set(numbers):
         return None
     start, stop = (numbers[name] for name in ends)
-    return ends if bool((start > 0).any()) and not bool((start > stop).any()) else None
+    return ends if bool((start > 0).any()) and not bool((start >= stop).any()) else None
 
 
 def find_intervals(ends: tuple[str, str]) -> list[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +41,7 @@ from .leakage import (
     find_parts,
     find_telling_absence,
 )
-from .matched import find_sets, seen_as_sets, sets_among
+from .matched import OF_SETS, SetsSeen, find_lacking, find_sets, seen_as_sets, sets_among
 from .missing_codes import find_codes, find_survey_weights, find_unmeasured, find_zeros
 from .single_columns import (
     find_dates,
@@ -178,7 +178,9 @@ def look(
     n_asked = n_rows if rows.size == table.num_rows else rows.size
     out_of = (n_rows, facts, seen.labels, could, tuple(findings), n_asked)
     kind = None if target is None else "matched" if sets is not None else seen.kind
-    return Look(*out_of, pairs, time, followed, seen.number, kind, sets or of_strata, start)
+    name = of_strata if sets is None else sets.name
+    found = Look(*out_of, pairs, time, followed, seen.number, kind, name, start)
+    return found if sets is None else _whole_sets(found, sets, variables, seen, sets.name == strata)
 
 
 class _Outcome(NamedTuple):
@@ -236,7 +238,7 @@ def _intervals_found(
 
 def _sets(
     variables: list[Counted], seen: _Outcome, time: str | None, strata: str | None, table: Any
-) -> tuple[str | None, list[Finding]]:
+) -> tuple[SetsSeen | None, list[Finding]]:
     """The column that says which rows are a matched set, given or found, and what is said of it."""
     if time is not None or seen.kind != "binary":
         return None, []
@@ -245,7 +247,20 @@ def _sets(
         found = seen_as_sets(next(cells for cells in variables if cells.name == strata), table)
     if found is None:
         return None, []
-    return found.name, find_sets(found, variables, strata is not None)
+    return found, find_sets(found, variables, strata is not None)
+
+
+def _whole_sets(look: Look, sets: SetsSeen, variables: list[Counted], seen: _Outcome, said: bool) -> Look:
+    """The same, since rows of matched sets have to be whole; without sets where too few would be left."""
+    left = set(variables_left(look))
+    lacking = [cells for cells in variables if cells.name in left and cells.missing.any()]
+    if not lacking:
+        return look
+    whole = ~np.any([cells.missing for cells in lacking], axis=0)
+    if not said and not sets.enough_of(seen.ill, whole):
+        findings = [replace(one, in_line=False) if one.name in OF_SETS else one for one in look.findings]
+        return replace(look, findings=tuple(findings), kind=seen.kind, strata=None)
+    return replace(look, findings=(*look.findings, find_lacking([one.name for one in lacking], whole)))
 
 
 def _kinds(columns: list[Counted], said: Mapping[str, Kind], id_column: str | None) -> dict[str, Shape]:

@@ -1,6 +1,4 @@
-"""Matched sets: a column that says which cases and controls belong together, and what they were "
-"matched on.
-"""
+"""Matched sets: a column that says which cases and controls belong together, and on what they match."""
 
 from __future__ import annotations
 
@@ -22,9 +20,10 @@ LEAST_SETS, MOST_ROWS = 10, 50
 # about half have.
 ONE_EACH = 0.95
 # Or else all have a case and a control, and their numbers of cases vary by less than this share of what
-# chance
-# would make them vary.
+# chance would make them vary.
 OF_CHANCE = 0.05
+# What is said of sets.
+OF_SETS = MATCHED_SETS, MATCHED_ON = ("matched sets", "matched on")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +43,13 @@ class SetsSeen:
     n_sets: int
     fewest: int
     most: int
+
+    def enough_of(self, ill: Index, rows: np.ndarray) -> bool:
+        """Whether enough sets have a case and a control among some rows (n,)."""
+        with_control, with_case = (
+            np.unique(self.sets[rows & (ill == label) & (self.sets >= 0)]) for label in (0, 1)
+        )
+        return np.intersect1d(with_control, with_case).size >= LEAST_SETS
 
 
 def sets_among(columns: Sequence[Counted], ill: Index, table: Any) -> SetsSeen | None:
@@ -103,18 +109,15 @@ def seen_as_sets(cells: Counted, table: Any) -> SetsSeen:
 
 
 def find_sets(seen: SetsSeen, columns: Sequence[Counted], said: bool) -> list[Finding]:
-    """What there is to say of sets, and of other columns that are the same within each; ``said`` by "
-    "the user.
-    """
+    """What there is to say of sets, ``said`` by the user or not, and of columns that are the same in each."""
     name = quoted(seen.name)
     rows = f"{seen.fewest}" if seen.fewest == seen.most else f"{seen.fewest} to {seen.most}"
     sentence = (
-        f"Column {name} holds {plural(seen.n_sets, 'set')} of {rows} rows, each with its cases and "
-        "controls: if "
-        "they were matched, effects are those within the sets, and cases and controls are no sample of the "
-        "population."
+        f"Column {name} holds {plural(seen.n_sets, 'set')} of {rows} rows, each with its cases and controls: "
+        "if they were matched, effects are those within the sets, and cases and controls are no sample of "
+        "the population."
     )
-    found = [Finding("matched sets", (seen.name,), sentence, (("--strata", seen.name),), True)]
+    found = [Finding(MATCHED_SETS, (seen.name,), sentence, (("--strata", seen.name),), True)]
     if said:
         found = []
     known = seen.sets >= 0
@@ -124,14 +127,23 @@ def find_sets(seen: SetsSeen, columns: Sequence[Counted], said: bool) -> list[Fi
         are = "is" if len(same) == 1 else "are"
         sentence = (
             f"{listed([quoted(one) for one in same], 10)} {are} the same within every set: rows were "
-            "matched on "
-            f"{'it' if len(same) == 1 else 'them'}, and sets tell nothing of "
-            f"{'its' if len(same) == 1 else 'their'} "
-            "effect."
+            f"matched on {'it' if len(same) == 1 else 'them'}, and sets tell nothing of "
+            f"{'its' if len(same) == 1 else 'their'} effect."
         )
         options = tuple(("--drop", one) for one in same)
-        found.append(Finding("matched on", tuple(same), sentence, options, True))
+        found.append(Finding(MATCHED_ON, tuple(same), sentence, options, True))
     return found
+
+
+def find_lacking(names: Sequence[str], whole: np.ndarray) -> Finding:
+    """That rows of sets in which these columns lack a value are left out."""
+    n = int((~whole).sum())
+    sentence = (
+        f"Rows of matched sets have to be whole: {plural(n, 'row')} without a value of "
+        f"{listed([quoted(one) for one in names], 5)} {'is' if n == 1 else 'are'} left out. Or leave out "
+        f"{'that column' if len(names) == 1 else 'the columns that lack most'}."
+    )
+    return Finding("sets not whole", tuple(names), sentence, (("--drop-missing",),), True)
 
 
 def _is_same(cells: Counted, sets: Index, known: np.ndarray) -> bool:
