@@ -77,6 +77,14 @@ def test_every_snippet_names_its_language():
         assert all(fences[::2]), f"{page.name} has a snippet without a language, which nobody would run"
 
 
+def test_every_page_shows_something_that_runs_or_a_picture():
+    made = ("{help}", "{checks}", "{limits}", "{eval-rst}", "{raw}")
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        shown = [one for one in snippets_of(text) if one.is_run or one.language in made]
+        assert shown or "![" in text or "```{raw} html" in text, page.name
+
+
 def test_pictures_are_there():
     for page in PAGES:
         for picture in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8")):

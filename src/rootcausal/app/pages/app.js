@@ -212,7 +212,10 @@ function showQuestions() {
   if (first.length) {
     list.append(finding("By their names, nothing else in the table causes these.", first.map((name) => ["--first", name]), seen));
   }
-  for (const one of state.look.findings) list.append(finding(one.sentence, one.options, seen));
+  for (const one of state.look.findings) {
+    // Which label is which was asked above.
+    if (!one.options.some(([, value]) => value === "LABEL")) list.append(finding(one.sentence, one.options, seen));
+  }
   if (!list.children.length) list.append(element("li", "Nothing looks odd."));
   const tiers = (state.look.suggested?.options || []).find(([option]) => option === "--tiers");
   if (tiers) $("tiers").placeholder = tiers[1];
