@@ -146,11 +146,11 @@ def in_turns(*fits: Callable[[], Estimator]) -> tuple[list[float], list[Estimato
     return best, models
 
 
-def render(rows: list[dict[str, object]], timed: list[dict[str, object]]) -> str:
+def render(rows: list[dict[str, object]], timed: list[dict[str, object]], version: str = __version__) -> str:
     lines = [
         "# Times and numbers against yes or no",
         "",
-        f"Made by `python benchmarks/outcomes.py` with rootcausal {__version__}, seeds {FIRST_SEED} and "
+        f"Made by `python benchmarks/outcomes.py` with rootcausal {version}, seeds {FIRST_SEED} and "
         "above; one row a cohort is in `rows.csv`, the times of fits are in `times.csv`.",
         "",
         "Cohorts of the paper's graph and errors, with another outcome (`simulate(outcome=...)`). Overlap of "

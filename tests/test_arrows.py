@@ -285,9 +285,9 @@ def test_the_page_knows_tiers_outcome_and_how_sure(resampled, tmp_path):
     assert [arrow["state"] for arrow in facts["into_outcome"]] == [a.state for a in graph.into_outcome]
     assert facts["tiers"][1] == {"name": "tier 1", "first": 2, "last": 4}
     assert facts["known"] and facts["covariates"] == []
-    stage[model.causal_order_[-1]] = 0
-    knowing(model, stage).report(X, tmp_path / "page.html")
     name = model.feature_names_in_[model.causal_order_[-1]]
+    adjusting = RCI(variant="plus", backend="numpy", mechanism="linear", knowledge={"covariates": [name]})
+    adjusting.fit(X, simulate(300, 9, random_state=4).y).report(X, tmp_path / "page.html")
     assert facts_of(tmp_path / "page.html")["graph"]["covariates"] == [name]
 
 

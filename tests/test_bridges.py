@@ -54,7 +54,7 @@ def test_frame_is_tidy(pbc):
     frame = explanation.to_frame()
     assert frame.num_rows == 258 * 10
     assert frame.column_names == [
-        *("id", "variable", "value", "level", "imputed", "beyond"),
+        *("id", "variable", "value", "level", "imputed", "beyond", "unlike"),
         *("error", "shapley", "rank", "root_cause", "notable"),
     ]
     assert np.array_equal(frame["shapley"].to_numpy().reshape(258, 10), explanation.values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -112,7 +113,8 @@ def test_every_cohort_of_the_outcomes_is_there_and_the_page_is_what_they_say(out
     wanted = {(*cell, seed) for cell in outcomes.CELLS for seed in seeds[cell]}
     assert sorted(map(outcomes.place, rows)) == sorted(wanted)
     page = (outcomes.FOLDER / "README.md").read_text(encoding="utf-8")
-    assert page == outcomes.render(rows, timed)
+    (version,) = re.findall(r"with rootcausal (\S+), seeds", page)
+    assert page == outcomes.render(rows, timed, version)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -236,7 +236,8 @@ def test_tables_say_levels_and_what_was_not_measured(door, library):
     tidy = door.explain(holed).to_frame()
     assert type(tidy) is type(holed)
     found = nw.from_native(tidy)
-    assert found.columns[:7] == ["id", "variable", "value", "level", "imputed", "beyond", "error"]
+    columns = ["id", "variable", "value", "level", "imputed", "beyond", "unlike", "error"]
+    assert found.columns[:8] == columns
     assert found.schema["level"] == nw.String and found.schema["imputed"] == nw.Boolean
     level = dict(zip(found["variable"].to_list(), found["level"].to_list(), strict=True))
     known = dict(zip(found["variable"].to_list(), (~found["level"].is_null()).to_list(), strict=True))

@@ -43,6 +43,8 @@ from rootcausal.metrics import rank_biased_overlap, shapley_mse
 SATURATED = 15.0
 # Standard errors beyond which a sign is no chance.
 CLEAR = 3.0
+# Cut in halves, which takes a hundred fits: levels, missing values, copies, and nothing to be found.
+CUT_IN_HALVES = ("no_effect", "near_copies", "all_kinds_with_holes", "mostly_zeros")
 
 every_attribution = pytest.mark.parametrize("attribution", ATTRIBUTIONS)
 every_fit = pytest.mark.parametrize(
@@ -233,12 +235,24 @@ def test_to_frame(animal: Animal) -> None:
     assert not (unused & (tidy["imputed"] | (tidy["shapley"] != 0))).any()
     assert animal.has_missing or not unused.any()
     assert (tidy["root_cause"] == ((tidy["shapley"] > 0) & told(tidy))).all()
+    # The patients of the fit are like themselves.
+    assert not tidy["unlike"].any() and not any(explained(animal).unlike_most)
 
 
 def told(tidy: pd.DataFrame) -> pd.Series:
     """What was measured, or has an interval that keeps to its own side of zero."""
     same_side = tidy["lower"].where(tidy["shapley"] > 0, -tidy["upper"]) > 0
     return ~tidy["imputed"] | same_side
+
+
+@pytest.mark.parametrize("name", CUT_IN_HALVES)
+def test_split_half(name: str) -> None:
+    (animal,) = (one for one in ZOO if one.name == name)
+    with documented_warnings(animal):
+        found = RCI().fit(animal.X, animal.y).split_half(1)
+    said = str(found)
+    assert "nan" not in said and "1 split" in said and "1 splits" not in said
+    assert (found.same == found.same) == (animal.name != "no_effect")
 
 
 @every_animal

@@ -329,8 +329,8 @@ NOT_FOR_ANIMALS = {"__version__", "MissingExtraError", "SimulatedCohort", "RealC
 NOT_FOR_ANIMALS |= {"simulate", "load_pbc", "demo", "reproduce", "UnlikeCohortWarning"}
 NOT_FOR_ANIMALS |= {"browser", "read_table"}  # pages and files have tests of their own
 NOT_FOR_ANIMALS |= {"simulate_nonlinear", "NonlinearCohort", "NonlinearTruth"}
-# What takes several cohorts, one a site.
-NOT_FOR_ANIMALS |= {"federate", "site"}
+# What takes several cohorts, one a site; systems with known answers; and what test_cli_depart.py types.
+NOT_FOR_ANIMALS |= {"federate", "site", "benchmark", "depart"}
 
 
 def test_no_public_name_is_left_out() -> None:

@@ -14,7 +14,11 @@ VIEWS = ("patient", "list", "cohort", "graph", "about")
 PHONE = {"viewport": {"width": 390, "height": 844}}
 DARK_PHONE = PHONE | {"color_scheme": "dark"}
 OF_DIAGNOSES = r"odds|disease|diagnos|prevalence|\bcases?\b|\bcontrols?\b"
-FOREIGN = {"survival": OF_DIAGNOSES, "number": rf"{OF_DIAGNOSES}|risk|hazard|protective|100 patients like"}
+# An E-value is a risk ratio, whatever the outcome.
+FOREIGN = {
+    "survival": OF_DIAGNOSES,
+    "number": rf"{OF_DIAGNOSES}|risk(?! ratio)|hazard|protective|100 patients like",
+}
 X = patients()[0]
 
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from ..profiling.fit_line import as_line
 from .choices import as_arguments
 from .console import say
 
@@ -30,6 +29,8 @@ class CommandLine:
         return as_arguments(table, options, "report", more=["--save-model", model, "--out", page])
 
     def line(self, arguments: Sequence[str]) -> str | None:
+        from ..profiling.fit_line import as_line
+
         return as_line(list(arguments))
 
     def script(self, table: Path, options: Any) -> str:

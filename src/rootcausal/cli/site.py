@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
 import typer
 
 from ..errors import InputError
@@ -266,6 +265,8 @@ def _serve(cohort: Path, table: SiteTable, agreed: SiteOptions) -> None:
 
 def _rehearse(site: "Site") -> None:
     """Fit on this site alone, in this process, and show what would be asked."""
+    import numpy as np
+
     from ..estimators.classifier import RCI
     from ..estimators.regressor import RCIRegressor
     from ..estimators.survival import RCISurvival

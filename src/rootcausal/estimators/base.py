@@ -636,12 +636,12 @@ class Estimator(TransformerMixin, BaseEstimator):
             known = target.known_again(X, len(values), getattr(self, "classes_", np.empty(0)))
         called = None if ids is None else patient_ids(ids, len(values))
         missing = None if matrix.measured is None else np.isnan(matrix.measured)
-        made, names = self.provenance_, self._encoding
+        of_hidden = () if target is None else self._needed_of_hidden_causes()
+        made, names = self.provenance_, self._encoding  # with the effects that were asked for just now
         same = made["rows"] == len(values) and self._quantiles is not None
         of_fit = same and self._quantiles is not None and self._quantiles.are_of(values, self._model)
         stated = self._model.predictor(self._own(matrix.values, strata))
         values = self._own(values, strata)
-        of_hidden = () if target is None else self._needed_of_hidden_causes()
         found = diagnose(
             Checked(self._model, values, missing, known, stated, names, called, made, of_fit, of_hidden)
         )

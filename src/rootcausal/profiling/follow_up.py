@@ -190,9 +190,9 @@ def _competing(facts: TargetFacts) -> list[Finding]:
     named = listed([f"{quoted(label, 30)} ({count})" for label, count in others])
     counts = "counts" if len(others) == 1 else "count"
     sentence = (
-        f"{named} in {quoted(facts.name)} {counts} as the end of follow-up without the event. Name with "
-        "--competing what keeps the event from coming, or takes away those who are the worst: risks are else "
-        f"those of patients in whom nothing but {quoted(facts.disease or '', 30)} happens."
+        f"{named} in {quoted(facts.name)} {counts} as the end of follow-up without the event. Name "
+        "competing events, which keep it from coming or take away those who are the worst, with --competing: "
+        f"risks are else those of patients in whom nothing but {quoted(facts.disease or '', 30)} happens."
     )
     # What is by its words an end as bad as the event: after a death nothing else comes.
     sure = all(says_ill(label) for label, _ in others)

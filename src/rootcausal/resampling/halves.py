@@ -26,6 +26,7 @@ from ..metrics import rank_biased_overlap
 from ..outcomes.binary import Binary
 from ..outcomes.continuous import Continuous
 from ..outcomes.survival import HazardAttribution, Survival
+from ..wording import plural
 from .learning import learn_from
 from .training_rows import TrainingRows
 
@@ -73,6 +74,8 @@ class Halves:
     @property
     def statement(self) -> str:
         """What it comes to, as one sentence."""
+        if self.same != self.same:
+            return "two halves of this cohort name no root cause of any patient, so they cannot be compared"
         said = (
             f"two halves of this cohort name the same strongest root cause in {100 * self.same:.0f} of 100 "
             "patients"
@@ -82,10 +85,12 @@ class Halves:
         return f"{said}; {100 * self.expected_same:.0f} would be expected if the assumptions held"
 
     def __str__(self) -> str:
+        if self.same != self.same:
+            return f"{self.statement[0].upper()}{self.statement[1:]} ({plural(self.splits, 'split')})"
         expected = "" if self.expected_overlap is None else f", {self.expected_overlap:.2f} expected"
         return (
             f"{self.statement[0].upper()}{self.statement[1:]} (rank overlap {self.overlap:.2f}{expected}; "
-            f"{self.splits} splits, {self.simulated} simulated cohorts)"
+            f"{plural(self.splits, 'split')}, {plural(self.simulated, 'simulated cohort')})"
         )
 
     def to_dict(self) -> dict[str, Any]:
