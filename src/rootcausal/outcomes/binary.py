@@ -30,7 +30,7 @@ from .base import (
     mean_square,
 )
 from .simulated import Asked, Drawn, Population, shift_for
-from .words import ITS_OWN, Words
+from .words import ITS_OWN, Words, log_odds_words
 
 # Between minus this and this the intercept of a simulated prevalence is looked for.
 LARGEST_INTERCEPT = 1e3
@@ -166,47 +166,32 @@ def words_of(attribution: Attribution, called: str | None, unit: str, parameters
     def predicted(value: float) -> str:
         return percent(value, prevalence)
 
-    def beside(value: float) -> str:
-        return f"{value:+.2f}"
-
     populations: tuple[str, ...] = ()
     if prevalence is not None:
         of_which = f"of which {share(prevalence)} have the disease"
         populations = (f"Risks and base value are those in a population {of_which}.",)
     return Words(
+        **log_odds_words(of_what),
         kind=Binary.name,
         estimator="RCI",
         happening="the diagnosis",
         of_what=of_what,
         subject="the disease",
         node="disease",
-        scale="log-odds",
         prediction="risk",
         axis="log-odds",
-        added="added log-odds",
         header=("risk", "log-odds"),
         columns=("risk", "log_odds"),
         of_order="the log-odds of disease that a shock of one standard deviation adds",
-        of_causes="root causes, with the log-odds that each adds",
-        of_columns="the log-odds that each variable adds",
         populations=populations,
         facts={"scale": "log-odds"},
         predicted=predicted,
-        cells=lambda risk, predictor: (predicted(risk), beside(predictor)),
-        reached=lambda predictor, _: beside(predictor),
-        beside=beside,
-        end=beside,
-        per_sd=lambda effect: f"{effect:+.3f}",
-        direct=lambda effect, signless: f"{f' {abs(effect):.2f}' if signless else beside(effect)} log-odds",
-        adds=lambda value: f"{'raises' if value >= 0 else 'lowers'} the log-odds by {abs(value):.2f}",
-        moved_by=lambda size: f"{of_what} by {size:g} log-odds",
+        cells=lambda risk, predictor: (predicted(risk), f"{predictor:+.2f}"),
         base=lambda value, average: (
             f"base value: {value:+.4f}, the log-odds when all {average} are average; it is not the prevalence"
         ),
         meaning=_meaning,
-        left_unnamed=lambda size: f"Shocks that change the log-odds by less than {size:g} are not named.",
         page=lambda made: {},
-        effect_ends=False,
     )
 
 

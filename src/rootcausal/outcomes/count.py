@@ -33,7 +33,7 @@ from .base import (
     mean_of_folds,
 )
 from .simulated import Asked, Drawn, Population
-from .words import ITS_OWN, Words, fold, wrapped
+from .words import ITS_OWN, Words, ratio_words, times, wrapped
 
 # Events in all; with fewer nothing can be learned of rates.
 FEWEST_EVENTS = 2
@@ -284,46 +284,30 @@ def words_of(attribution: Attribution, called: str | None, unit: str, parameters
     of_what = called or "the count"
     each = f" per {unit.removesuffix('s')}" if unit else ""
 
-    def beside(value: float) -> str:
-        return f"×{fold(value)}"
-
     return Words(
+        **ratio_words(of_what, "rate", unit),
         kind=Count.name,
         estimator="RCIRegressor",
         happening="the count",
         of_what=of_what,
         subject=of_what,
         node=of_what,
-        scale="log-rate",
-        unit=unit,
         prediction=f"expected {of_what}{each}" if called else f"expected count{each}",
         told="expected count",
         predictions="expected counts",
         is_chance=False,
-        is_ratio=True,
         axis="rate ratio",
-        added="rate times",
         header=("expected", "rate"),
         columns=("expected", "log_rate"),
-        of_order="the rate ratio of a shock of one standard deviation",
-        of_causes="root causes, and by how much each multiplies the rate",
-        of_columns="the log-rate that each variable adds",
         facts={"scale": "log-rate", **({"exposure_unit": unit} if unit else {})},
         predicted=amount_of,
-        cells=lambda expected, predictor: (amount_of(expected), beside(predictor - attribution.base_value)),
+        cells=lambda expected, predictor: (amount_of(expected), times(predictor - attribution.base_value)),
         reached=lambda _, expected: amount_of(expected),
-        beside=beside,
-        end=fold,
-        per_sd=fold,
-        direct=lambda effect, signless: beside(abs(effect) if signless else effect),
-        adds=_on_rate,
-        moved_by=lambda size: f"the rate of {of_what} {fold(size)}-fold",
         base=lambda value, average: (
             f"base value: {value:+.4f}, the log-rate when all {average} are average: "
             f"{amount_of(math.exp(min(value, LARGEST_LOG_HAZARD)))} expected{each}"
         ),
         meaning=lambda value, covariates: _meaning(of_what, each, value, covariates),
-        left_unnamed=lambda size: f"Shocks that change the rate less than {fold(size)}-fold are not named.",
         page=lambda made: {
             "unit": unit,
             "mean": made["mean"],
@@ -344,13 +328,6 @@ def amount_of(expected: float) -> str:
         if expected < 100.0
         else f"{expected:,.0f}"
     )
-
-
-def _on_rate(value: float) -> str:
-    size = fold(abs(value))
-    if size == "1.00":
-        return "hardly changes the rate"
-    return f"{'raises' if value > 0 else 'lowers'} the rate {size}-fold"
 
 
 def _meaning(of_what: str, each: str, base_value: float, covariates: bool) -> str:

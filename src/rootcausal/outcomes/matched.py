@@ -19,7 +19,7 @@ from ..method.population import ClassWeights
 from ..method.schema import Array
 from ..method.table import F64, LARGEST_LOG_HAZARD, Index, LossSums, Table
 from .base import MOST_LOG_ODDS, Fold, Proportional, Scored, Specification, TableLoss, mean_of_folds
-from .words import ITS_OWN, Words, fold, wrapped
+from .words import ITS_OWN, Words, fold, log_odds_words, wrapped
 
 # Sets with a case and a control; with fewer nothing can be learned.
 FEWEST_SETS = 2
@@ -172,49 +172,34 @@ def words_of(attribution: Attribution, called: str | None, unit: str, parameters
     """The words of cases among their matched sets."""
     of_what = called or "the disease"
 
-    def beside(value: float) -> str:
-        return f"{value:+.2f}"
-
     return Words(
+        **log_odds_words(of_what),
         kind=Matched.name,
         estimator="RCI",
         happening="which of a set is the case",
         of_what=of_what,
         subject="the disease",
         node="disease",
-        scale="log-odds",
         prediction="odds in the set",
         told="odds",
         predictions="odds",
         is_chance=False,
         axis="log-odds within the set",
-        added="added log-odds",
         header=("odds in the set", "log-odds"),
         columns=("odds", "log_odds"),
         of_order="the log-odds of disease, within a matched set, that a shock of one standard deviation adds",
-        of_causes="root causes, with the log-odds that each adds",
-        of_columns="the log-odds that each variable adds",
         populations=(
             "Matched sets tell no risks: odds are relative to one of the same set whose shocks are "
             "all average.",
         ),
         facts={"scale": "log-odds within the set"},
         predicted=_odds,
-        cells=lambda odds, predictor: (_odds(odds), beside(predictor)),
-        reached=lambda predictor, _: beside(predictor),
-        beside=beside,
-        end=beside,
-        per_sd=lambda effect: f"{effect:+.3f}",
-        direct=lambda effect, signless: f"{f' {abs(effect):.2f}' if signless else beside(effect)} log-odds",
-        adds=lambda value: f"{'raises' if value >= 0 else 'lowers'} the log-odds by {abs(value):.2f}",
-        moved_by=lambda size: f"{of_what} by {size:g} log-odds",
+        cells=lambda odds, predictor: (_odds(odds), f"{predictor:+.2f}"),
         base=lambda _, average: (
             f"log-odds are relative to one of the same set whose {average} are all average, who has 0"
         ),
         meaning=lambda _, covariates: _meaning(covariates),
-        left_unnamed=lambda size: f"Shocks that change the log-odds by less than {size:g} are not named.",
         page=lambda made: {"sets": made["sets"], "cases": made["cases"]},
-        effect_ends=False,
     )
 
 

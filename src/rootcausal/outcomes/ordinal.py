@@ -32,7 +32,7 @@ from .base import (
     mean_square,
 )
 from .simulated import Asked, Drawn, Population
-from .words import ITS_OWN, Words, wrapped
+from .words import ITS_OWN, Words, log_odds_words, wrapped
 
 # More are no stages but a number.
 MOST_STAGES = 20
@@ -198,43 +198,28 @@ def words_of(attribution: Attribution, called: str | None, unit: str, parameters
     """The words of stages; ``called`` names the cut, as in ``Sat: medium or higher``."""
     of_what = called or "a higher stage"
 
-    def beside(value: float) -> str:
-        return f"{value:+.2f}"
-
     return Words(
+        **log_odds_words(of_what, " of a higher stage"),
         kind=Ordinal.name,
         estimator="RCI",
         happening="the stage",
         of_what=of_what,
         subject="a higher stage",
         node="stage",
-        scale="log-odds",
         prediction="risk",
         axis="log-odds of a higher stage",
-        added="added log-odds",
         header=("risk", "log-odds"),
         columns=("risk", "log_odds"),
         of_order="the log-odds of a higher stage that a shock of one standard deviation adds",
-        of_causes="root causes, with the log-odds of a higher stage that each adds",
-        of_columns="the log-odds of a higher stage that each variable adds",
         populations=(_of_cut(attribution, called),),
         facts={"scale": "log-odds of a higher stage"},
         predicted=percent,
-        cells=lambda risk, predictor: (percent(risk), beside(predictor)),
-        reached=lambda predictor, _: beside(predictor),
-        beside=beside,
-        end=beside,
-        per_sd=lambda effect: f"{effect:+.3f}",
-        direct=lambda effect, signless: f"{f' {abs(effect):.2f}' if signless else beside(effect)} log-odds",
-        adds=lambda value: f"{'raises' if value >= 0 else 'lowers'} the log-odds by {abs(value):.2f}",
-        moved_by=lambda size: f"{of_what} by {size:g} log-odds",
+        cells=lambda risk, predictor: (percent(risk), f"{predictor:+.2f}"),
         base=lambda value, average: (
             f"base value: {value:+.4f}, the log-odds of {of_what} when all {average} are average"
         ),
         meaning=lambda _, covariates: _meaning(of_what, covariates),
-        left_unnamed=lambda size: f"Shocks that change the log-odds by less than {size:g} are not named.",
         page=lambda made: {"stages": made["stages"], "counts": made["counts"], "cut": made["cut"]},
-        effect_ends=False,
     )
 
 

@@ -33,7 +33,7 @@ from .base import (
 )
 from .follow_up import Clock, Spans
 from .simulated import Asked, Drawn, Population, shift_for
-from .words import ITS_OWN, Words, fold, wrapped
+from .words import ITS_OWN, Words, ratio_words, times, wrapped
 
 # With fewer events nothing can be learned of hazards.
 FEWEST_EVENTS = 2
@@ -247,27 +247,18 @@ def words_of(attribution: Attribution, called: str | None, unit: str, parameters
     when = f"{horizon:,g} {unit}" if unit else f"time {horizon:,g}"
     prediction, why = f"risk by {when}", "" if asked is not None else ", the median time of the events"
 
-    def beside(value: float) -> str:
-        return f"×{fold(value)}"
-
     return Words(
+        **ratio_words(of_what, "hazard", unit),
         kind=Survival.name,
         estimator="RCISurvival",
         happening="the event",
         of_what=of_what,
         subject="the event",
         node="event",
-        scale="log-hazard",
-        unit=unit,
         prediction=prediction,
-        is_ratio=True,
         axis=f"hazard ratio; {prediction}",
-        added="hazard times",
         header=(prediction, "hazard"),
         columns=("risk", "log_hazard"),
-        of_order="the hazard ratio of a shock of one standard deviation",
-        of_causes="root causes, and by how much each multiplies the hazard",
-        of_columns="the log-hazard that each variable adds",
         populations=(
             f"Risks are told by {when}{why}; --horizon chooses another time."
             + (
@@ -277,19 +268,12 @@ def words_of(attribution: Attribution, called: str | None, unit: str, parameters
             ),
         ),
         facts={"scale": "log-hazard", "horizon": horizon, **({"time_unit": unit} if unit else {})},
-        cells=lambda risk, predictor: (percent(risk), beside(predictor)),
+        cells=lambda risk, predictor: (percent(risk), times(predictor)),
         reached=lambda _, risk: percent(risk),
-        beside=beside,
-        end=fold,
-        per_sd=fold,
-        direct=lambda effect, signless: beside(abs(effect) if signless else effect),
-        adds=_on_hazard,
-        moved_by=lambda size: f"the hazard of {of_what} {fold(size)}-fold",
         base=lambda _, average: (
             f"log-hazards are relative to a patient whose {average} are all average, who has 0"
         ),
         meaning=lambda _, covariates: _meaning(prediction, covariates, attribution.competes),
-        left_unnamed=lambda size: f"Shocks that change the hazard less than {fold(size)}-fold are not named.",
         page=lambda made: {
             "horizon": horizon,
             "unit": unit,
@@ -315,13 +299,6 @@ def _of_design(attribution: HazardAttribution, made: Mapping[str, Any]) -> dict[
         "competing_events": made.get("competing", 0),
         "competing_labels": [one_line(str(label), 40) for label in several],
     }
-
-
-def _on_hazard(value: float) -> str:
-    size = fold(abs(value))
-    if size == "1.00":
-        return "hardly changes the hazard"
-    return f"{'raises' if value > 0 else 'lowers'} the hazard {size}-fold"
 
 
 def _meaning(prediction: str, covariates: bool, competes: bool) -> str:

@@ -109,6 +109,65 @@ class Words:
     effect_ends: bool = True
 
 
+def log_odds_words(of_what: str, of_higher: str = "") -> dict[str, Any]:
+    """What is said alike wherever shocks add to log-odds; ``of_higher`` says of what, if need be."""
+
+    def beside(value: float) -> str:
+        return f"{value:+.2f}"
+
+    return {
+        "scale": "log-odds",
+        "added": "added log-odds",
+        "of_causes": f"root causes, with the log-odds{of_higher} that each adds",
+        "of_columns": f"the log-odds{of_higher} that each variable adds",
+        "reached": lambda predictor, _: beside(predictor),
+        "beside": beside,
+        "end": beside,
+        "per_sd": lambda effect: f"{effect:+.3f}",
+        "direct": lambda effect, signless: (
+            f"{f' {abs(effect):.2f}' if signless else beside(effect)} log-odds"
+        ),
+        "adds": lambda value: f"{'raises' if value >= 0 else 'lowers'} the log-odds by {abs(value):.2f}",
+        "moved_by": lambda size: f"{of_what} by {size:g} log-odds",
+        "left_unnamed": lambda size: f"Shocks that change the log-odds by less than {size:g} are not named.",
+        "effect_ends": False,
+    }
+
+
+def ratio_words(of_what: str, what: str, unit: str) -> dict[str, Any]:
+    """What is said alike wherever shocks multiply a hazard or a rate, which is ``what``."""
+    return {
+        "scale": f"log-{what}",
+        "unit": unit,
+        "is_ratio": True,
+        "added": f"{what} times",
+        "of_order": f"the {what} ratio of a shock of one standard deviation",
+        "of_causes": f"root causes, and by how much each multiplies the {what}",
+        "of_columns": f"the log-{what} that each variable adds",
+        "beside": times,
+        "end": fold,
+        "per_sd": fold,
+        "direct": lambda effect, signless: times(abs(effect) if signless else effect),
+        "adds": lambda value: _multiplies(value, what),
+        "moved_by": lambda size: f"the {what} of {of_what} {fold(size)}-fold",
+        "left_unnamed": lambda size: (
+            f"Shocks that change the {what} less than {fold(size)}-fold are not named."
+        ),
+    }
+
+
+def _multiplies(log_ratio: float, what: str) -> str:
+    size = fold(abs(log_ratio))
+    if size == "1.00":
+        return f"hardly changes the {what}"
+    return f"{'raises' if log_ratio > 0 else 'lowers'} the {what} {size}-fold"
+
+
+def times(log_ratio: float) -> str:
+    """Exp of it as a factor: ``×1.84``."""
+    return f"×{fold(log_ratio)}"
+
+
 def fold(log_ratio: float) -> str:
     """Exp of it, with the digits that matter: ``1.84``, ``12``."""
     ratio = math.exp(min(log_ratio, 20.0))
