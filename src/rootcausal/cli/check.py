@@ -70,7 +70,8 @@ def check(
     knows = _cross_validated(model)
     if halves:
         split_in_halves(model)
-    diagnosis = model._diagnose(patients.X, chosen.known(patients.target), patient_labels(patients))
+    happened, ids = chosen.known(patients.target), patient_labels(patients)
+    diagnosis = model._diagnose(patients.X, happened, ids, patients.weights)
     if as_json:
         # Escaped, so that a terminal shows hostile names and does not obey them.
         typer.echo(json.dumps(diagnosis.to_dict(), indent=1, default=str))

@@ -20,6 +20,7 @@ from ..inputs.encoding import Encoding
 from ..inputs.from_frame import names_of, names_out, patient_ids, with_ids
 from ..inputs.kinds import ColumnHints
 from ..inputs.knowledge import Knowledge
+from ..inputs.matched import MatchedDiagnosis
 from ..inputs.matrices import Matrix, matrix_for_scoring, usual_of
 from ..inputs.naming import as_plain, namings_of
 from ..inputs.outcomes import Target
@@ -112,17 +113,41 @@ class Estimator(TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = self.missing == "impute"
         return tags
 
-    def _fit(self, X: Any, target: Target, groups: Any) -> Self:
+    def _fit(self, X: Any, target: Target, groups: Any, weights: Any = None) -> Self:
         from ..backends.blas import one_blas_thread
         from .mechanism_choice import gpu_will_do
 
         settings, hints = self._check_parameters()
+        if weights is not None:
+            X, target, groups, weights = self._weighed(X, target, groups, weights, settings)
         asked = (self.backend, settings.prevalence, hints, groups, self.knowledge, gpu_will_do(settings))
-        with open_cohort(self, X, target, *asked) as cohort:
+        with open_cohort(self, X, target, *asked, weights) as cohort:
             n, q = cohort.raw.shape
             few = cohort.rows is not None and n * q * q <= FEW_PRODUCTS
             with one_blas_thread() if few else nullcontext():
                 return self._learn(cohort, settings)
+
+    def _weighed(
+        self, X: Any, target: Target, groups: Any, weights: Any, settings: Settings
+    ) -> tuple[Any, Target, Any, Any]:
+        """The rows of a cohort that count, each as often as it does, or with weights.
+
+        On a cluster they are as given.
+        """
+        from ..inputs.weights import WITH_PREVALENCE, WITH_SETS, taken_of, target_of, weighing_of
+
+        if settings.prevalence is not None:
+            raise InputError(WITH_PREVALENCE)
+        if isinstance(target, MatchedDiagnosis):
+            raise InputError(WITH_SETS)
+        if nw.dependencies.is_dask_dataframe(X) or self.backend == "dask":
+            return X, target, groups, weights
+        X, weighing = weighing_of(X, weights)
+        n = weighing.facts["rows"]
+        if weighing.rows.size == n and (weighing.rows == np.arange(n)).all():
+            return X, target, groups, weighing
+        given = (taken_of(one, weighing.rows, n) for one in (X, groups))
+        return next(given), target_of(target, weighing.rows, n), next(given), weighing
 
     def _check_parameters(self) -> tuple[Settings, ColumnHints]:
         """How to learn, and what the user says of the columns; a parameter that cannot be is refused."""
@@ -135,7 +160,13 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     def _learn(self, cohort: Cohort, settings: Settings) -> Self:
         from ..diagnostics.findings import Found
-        from ..explaining.provenance import how_it_was_made, how_it_was_merged, warn_of_fit, warn_of_sets
+        from ..explaining.provenance import (
+            how_it_was_made,
+            how_it_was_merged,
+            warn_of_fit,
+            warn_of_sets,
+            warn_of_weights,
+        )
         from ..progress.bars import ordering_progress
         from ..resampling.training_rows import TrainingRows, checksum
         from .mechanism_choice import gpu_will_do, learn_cohort
@@ -167,11 +198,16 @@ class Estimator(TransformerMixin, BaseEstimator):
                 cohort.layout,
                 cohort.groups,
                 cohort.outcome,
+                cohort.weights,
             )
+            # Who counts more is there more often, and what was measured with a set's share too.
+            counted = None if cohort.weights is None else cohort.weights.sample
+            values, known = (values, known) if counted is None else (values[counted], known[counted])
             whole = values
             if learned.imputation is not None:
                 whole = learned.completion.draw(values, settings.imputation_seed, cohort.layout)
         self.provenance_ = how_it_was_made(learned, cohort, parameters)
+        said += warn_of_weights(cohort)
         self._shared = cohort.shared
         self._keep_quantiles(None if cohort.rows is None else self._quantiles_of(whole, cohort))
         if chosen.said is not None:
@@ -622,10 +658,12 @@ class Estimator(TransformerMixin, BaseEstimator):
 
         return values - self._shared.shared(values, sets_of(strata, len(values)))
 
-    def _diagnose(self, X: Any, target: Target | None, ids: Any) -> Diagnosis:
+    def _diagnose(self, X: Any, target: Target | None, ids: Any, weights: Any = None) -> Diagnosis:
         from ..diagnostics import Checked, diagnose
 
         X, ids = self._with_ids(X, ids)
+        if weights is not None:
+            X, target, ids = self._counted(X, target, ids, weights)
         # The checks that look at the outcome also look at what the model left out.
         needed = None if target is None else np.arange(self._model.n_variables)
         matrix = self._patients(X, needed, to_score=False)
@@ -638,7 +676,8 @@ class Estimator(TransformerMixin, BaseEstimator):
         missing = None if matrix.measured is None else np.isnan(matrix.measured)
         of_hidden = () if target is None else self._needed_of_hidden_causes()
         made, names = self.provenance_, self._encoding  # with the effects that were asked for just now
-        same = made["rows"] == len(values) and self._quantiles is not None
+        n_rows = made.get("weights", {}).get("effective", made["rows"])
+        same = n_rows == len(values) and self._quantiles is not None
         of_fit = same and self._quantiles is not None and self._quantiles.are_of(values, self._model)
         stated = self._model.predictor(self._own(matrix.values, strata))
         values = self._own(values, strata)
@@ -649,6 +688,19 @@ class Estimator(TransformerMixin, BaseEstimator):
         if found.of_outcome and (of_fit or self._quantiles is None):
             self._keep(self._found.with_checks(found))
         return found
+
+    def _counted(
+        self, X: Any, target: Target | None, ids: Any, weights: Any
+    ) -> tuple[Any, Target | None, Any]:
+        """Patients who stand for all, each as often as it counts."""
+        from ..inputs.weights import WITH_SETS, taken_of, target_of, weighing_of
+
+        if isinstance(target, MatchedDiagnosis):
+            raise InputError(WITH_SETS)
+        X, weighing = weighing_of(X, weights)
+        rows, n = weighing.counted, weighing.facts["rows"]
+        told = None if target is None else target_of(target, rows, n)
+        return taken_of(X, rows, n), told, taken_of(ids, rows, n)
 
     def _needed_of_hidden_causes(self) -> tuple[Needed, ...]:
         """What a hidden common cause of the outcome and of each column that is named would need."""
@@ -731,6 +783,7 @@ class OfOneColumn(Estimator):
         notes: Sequence[str] = (),
         redact_ids: bool = False,
         groups: Any = None,
+        weights: Any = None,
     ) -> None:
         """Write a page about these patients: one HTML file that works offline and sends nothing.
 
@@ -746,10 +799,11 @@ class OfOneColumn(Estimator):
         notes : sentences to print under "How it was made".
         redact_ids : put the numbers 1 to n in place of the ids.
         groups : (n,) the patient of each row, where one may have several and ``ids`` do not tell.
+        weights : (n,) how much each row counts, where :meth:`fit` was told so: for the checks.
         """
         check_is_fitted(self)
         known = None if y is None else self._known(y)
-        self._write_report(X, out, known, ids, units, target, notes, redact_ids, groups)
+        self._write_report(X, out, known, ids, units, target, notes, redact_ids, groups, None, weights)
 
     def _write_report(self, X: Any, out: str | PathLike[str], known: Target | None, *asked: Any) -> None:
         from ..report import write_report
@@ -757,7 +811,7 @@ class OfOneColumn(Estimator):
         check_is_fitted(self)
         write_report(self, X, out, known, *asked)
 
-    def diagnose(self, X: Any, y: Any = None, ids: Any = None) -> Diagnosis:
+    def diagnose(self, X: Any, y: Any = None, ids: Any = None, *, weights: Any = None) -> Diagnosis:
         """Check whether the assumptions of the method hold for these patients.
 
         Of the patients of the fit, the model keeps what was found (``provenance_["findings"]``).
@@ -768,8 +822,11 @@ class OfOneColumn(Estimator):
         y : what happened to them, as in :meth:`fit`. Without it, or with fewer than two patients of either
             kind, only the checks that need none are made, and the answer says which were not.
         ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
+        weights : (n,) how much each row counts, as in :meth:`fit`. Checked are rows that stand for all, each
+            as often as it counts: of inclusion weights as many as the effective sample size, the same each
+            time.
         """
-        return self._diagnose(X, None if y is None else self._known(y), ids)
+        return self._diagnose(X, None if y is None else self._known(y), ids, weights)
 
 
 def told_of_all(predicted: F64) -> F64:
