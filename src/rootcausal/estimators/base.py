@@ -20,7 +20,6 @@ from ..inputs.encoding import Encoding
 from ..inputs.from_frame import names_of, names_out, patient_ids, with_ids
 from ..inputs.kinds import ColumnHints
 from ..inputs.knowledge import Knowledge
-from ..inputs.matched import MatchedDiagnosis
 from ..inputs.matrices import Matrix, matrix_for_scoring, usual_of
 from ..inputs.naming import as_plain, namings_of
 from ..inputs.outcomes import Target
@@ -119,35 +118,16 @@ class Estimator(TransformerMixin, BaseEstimator):
 
         settings, hints = self._check_parameters()
         if weights is not None:
-            X, target, groups, weights = self._weighed(X, target, groups, weights, settings)
+            from ..inputs.weights import weighed
+
+            how = self.backend, settings.prevalence
+            X, target, groups, weights = weighed(X, target, groups, weights, *how)
         asked = (self.backend, settings.prevalence, hints, groups, self.knowledge, gpu_will_do(settings))
         with open_cohort(self, X, target, *asked, weights) as cohort:
             n, q = cohort.raw.shape
             few = cohort.rows is not None and n * q * q <= FEW_PRODUCTS
             with one_blas_thread() if few else nullcontext():
                 return self._learn(cohort, settings)
-
-    def _weighed(
-        self, X: Any, target: Target, groups: Any, weights: Any, settings: Settings
-    ) -> tuple[Any, Target, Any, Any]:
-        """The rows of a cohort that count, each as often as it does, or with weights.
-
-        On a cluster they are as given.
-        """
-        from ..inputs.weights import WITH_PREVALENCE, WITH_SETS, taken_of, target_of, weighing_of
-
-        if settings.prevalence is not None:
-            raise InputError(WITH_PREVALENCE)
-        if isinstance(target, MatchedDiagnosis):
-            raise InputError(WITH_SETS)
-        if nw.dependencies.is_dask_dataframe(X) or self.backend == "dask":
-            return X, target, groups, weights
-        X, weighing = weighing_of(X, weights)
-        n = weighing.facts["rows"]
-        if weighing.rows.size == n and (weighing.rows == np.arange(n)).all():
-            return X, target, groups, weighing
-        given = (taken_of(one, weighing.rows, n) for one in (X, groups))
-        return next(given), target_of(target, weighing.rows, n), next(given), weighing
 
     def _check_parameters(self) -> tuple[Settings, ColumnHints]:
         """How to learn, and what the user says of the columns; a parameter that cannot be is refused."""
@@ -160,13 +140,7 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     def _learn(self, cohort: Cohort, settings: Settings) -> Self:
         from ..diagnostics.findings import Found
-        from ..explaining.provenance import (
-            how_it_was_made,
-            how_it_was_merged,
-            warn_of_fit,
-            warn_of_sets,
-            warn_of_weights,
-        )
+        from ..explaining.provenance import how_it_was_made, how_it_was_merged, warn_of_fit, warn_of_sets
         from ..progress.bars import ordering_progress
         from ..resampling.training_rows import TrainingRows, checksum
         from .mechanism_choice import gpu_will_do, learn_cohort
@@ -200,14 +174,13 @@ class Estimator(TransformerMixin, BaseEstimator):
                 cohort.outcome,
                 cohort.weights,
             )
-            # Who counts more is there more often, and what was measured with a set's share too.
-            counted = None if cohort.weights is None else cohort.weights.sample
-            values, known = (values, known) if counted is None else (values[counted], known[counted])
+            # Who counts more is there more often.
+            if cohort.weights is not None:
+                values, known = (of_rows[cohort.counted] for of_rows in cohort.rows)
             whole = values
             if learned.imputation is not None:
                 whole = learned.completion.draw(values, settings.imputation_seed, cohort.layout)
         self.provenance_ = how_it_was_made(learned, cohort, parameters)
-        said += warn_of_weights(cohort)
         self._shared = cohort.shared
         self._keep_quantiles(None if cohort.rows is None else self._quantiles_of(whole, cohort))
         if chosen.said is not None:
@@ -663,7 +636,9 @@ class Estimator(TransformerMixin, BaseEstimator):
 
         X, ids = self._with_ids(X, ids)
         if weights is not None:
-            X, target, ids = self._counted(X, target, ids, weights)
+            from ..inputs.weights import counted
+
+            X, target, ids = counted(X, target, ids, weights)
         # The checks that look at the outcome also look at what the model left out.
         needed = None if target is None else np.arange(self._model.n_variables)
         matrix = self._patients(X, needed, to_score=False)
@@ -688,19 +663,6 @@ class Estimator(TransformerMixin, BaseEstimator):
         if found.of_outcome and (of_fit or self._quantiles is None):
             self._keep(self._found.with_checks(found))
         return found
-
-    def _counted(
-        self, X: Any, target: Target | None, ids: Any, weights: Any
-    ) -> tuple[Any, Target | None, Any]:
-        """Patients who stand for all, each as often as it counts."""
-        from ..inputs.weights import WITH_SETS, taken_of, target_of, weighing_of
-
-        if isinstance(target, MatchedDiagnosis):
-            raise InputError(WITH_SETS)
-        X, weighing = weighing_of(X, weights)
-        rows, n = weighing.counted, weighing.facts["rows"]
-        told = None if target is None else target_of(target, rows, n)
-        return taken_of(X, rows, n), told, taken_of(ids, rows, n)
 
     def _needed_of_hidden_causes(self) -> tuple[Needed, ...]:
         """What a hidden common cause of the outcome and of each column that is named would need."""
@@ -822,9 +784,7 @@ class OfOneColumn(Estimator):
         y : what happened to them, as in :meth:`fit`. Without it, or with fewer than two patients of either
             kind, only the checks that need none are made, and the answer says which were not.
         ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
-        weights : (n,) how much each row counts, as in :meth:`fit`. Checked are rows that stand for all, each
-            as often as it counts: of inclusion weights as many as the effective sample size, the same each
-            time.
+        weights : (n,) how much each row counts, as in :meth:`fit`: checked are rows that stand for all.
         """
         return self._diagnose(X, None if y is None else self._known(y), ids, weights)
 

@@ -271,6 +271,9 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
                 "of equal weight, since few stand for many: mechanisms are unsure, and more "
                 f"{'controls' if settings.prevalence < cohort.n_cases / n_rows else 'cases'} help most"
             )
+    counted = doubt_of(cohort.weighed)
+    if counted is not None:
+        yield counted
     if not cohort.weighed.get("whole", True) and cohort.raw.shape[0] < FEWEST_THAT_COUNT:
         yield (
             f"by their weights, these {cohort.weighed['rows']} patients count for no more than "
@@ -377,15 +380,6 @@ def _who(one: _DecidingLevel) -> str:
         if one.has_it
         else f"none of the {one.count:,} patients {level} has"
     )
-
-
-def warn_of_weights(cohort: Cohort) -> list[str]:
-    """Say what to doubt in the weights of rows, and return it."""
-    doubt = doubt_of(cohort.weighed)
-    if doubt is None:
-        return []
-    _warn(doubt, CALLER - 1)
-    return [doubt]
 
 
 def warn_of_sets(found: Together, cohort: Cohort) -> list[str]:

@@ -107,7 +107,9 @@ def open_on_cluster(
             precedence = precedence_of(knowledge, encoding.names, elsewhere, called)
     # What this side makes of sums repeats to the last digit too, also beside workers in threads of its own.
     with _some_client() as client, _plain_errors(client), one_blas_thread():
-        weighed = None if of_weights is None else WeighedFrame.of(client, frame, of_weights)
+        weighed = (
+            None if of_weights is None else WeighedFrame.of(partial(sums_over, client), frame, of_weights)
+        )
         if weighed is not None:
             frame = weighed.frame
         if hints is not None:
@@ -138,7 +140,10 @@ def _weighted(
 ) -> Cohort:
     """The same in parts of equal weight; what its outcome is like is ``told`` of rows as they count."""
     known = told(partial(sums_over, client, weighed.fine))
-    parts = [(FrameRows(client, part, columns, known.rows), weight) for part, weight in weighed.alike(client)]
+    parts = [
+        (FrameRows(client, part, columns, known.rows), weight)
+        for part, weight in weighed.alike(partial(sums_over, client))
+    ]
     raw: RawTable | IncompleteRaw
     if any(rows.first_look.incomplete_rows for rows, _ in parts):
         raw = PooledIncomplete([(DaskIncomplete(client, rows), weight) for rows, weight in parts])

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
+import narwhals as nw
 import numpy as np
 
 from ..errors import InputError
@@ -19,6 +20,7 @@ from ..method.row_weights import MOST_WEIGHTS, RowWeights
 from ..method.table import F64, Index
 from ..wording import plural
 from .from_frame import as_frame, with_ids
+from .matched import MatchedDiagnosis
 from .outcomes import Target
 from .patients import Patients
 
@@ -196,6 +198,39 @@ def weighing_of(X: Any, weights: Any) -> tuple[Any, Weighing]:
     return X, Weighing.of(found, numbers)
 
 
+def weighed(
+    X: Any, target: Target, groups: Any, weights: Any, backend: str, prevalence: float | None
+) -> tuple[Any, Target, Any, Any]:
+    """The rows of a cohort that count, each as often as it does, or with a :class:`Weighing`.
+
+    On a cluster they are as given, and so are the weights.
+    """
+    if prevalence is not None:
+        raise InputError(WITH_PREVALENCE)
+    _refuse_sets(target)
+    if nw.dependencies.is_dask_dataframe(X) or backend == "dask":
+        return X, target, groups, weights
+    X, weighing = weighing_of(X, weights)
+    rows, n = weighing.rows, weighing.facts["rows"]
+    if rows.size == n and (rows == np.arange(n)).all():
+        return X, target, groups, weighing
+    return taken_of(X, rows, n), _target_of(target, rows, n), taken_of(groups, rows, n), weighing
+
+
+def counted(X: Any, target: Target | None, ids: Any, weights: Any) -> tuple[Any, Target | None, Any]:
+    """Patients who stand for all, each as often as it counts."""
+    _refuse_sets(target)
+    X, weighing = weighing_of(X, weights)
+    rows, n = weighing.counted, weighing.facts["rows"]
+    told = None if target is None else _target_of(target, rows, n)
+    return taken_of(X, rows, n), told, taken_of(ids, rows, n)
+
+
+def _refuse_sets(target: Target | None) -> None:
+    if isinstance(target, MatchedDiagnosis):
+        raise InputError(WITH_SETS)
+
+
 def taken_of(given: Any, rows: Index, n_rows: int) -> Any:
     """Some rows of a table, of a column or of a list of one value a row; anything else as it is."""
     if isinstance(given, Patients):
@@ -210,15 +245,13 @@ def taken_of(given: Any, rows: Index, n_rows: int) -> Any:
         return given[rows].copy()
     if isinstance(given, Sequence):
         return [given[row] for row in rows]
-    import narwhals as nw
-
     native = nw.from_native(given, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame | nw.Series):
         return native[rows].to_native()
     return np.asarray(given)[rows]
 
 
-def target_of(target: T, rows: Index, n_rows: int) -> T:
+def _target_of(target: T, rows: Index, n_rows: int) -> T:
     """What happened to some of the patients."""
     given = {one.name: getattr(target, one.name) for one in fields(target)}  # type: ignore[arg-type]
     told = {name for name in given if name in target.ROLES or name in ("start", "strata")}

@@ -5,20 +5,21 @@ What :mod:`.weights` does with rows in memory, partition by partition.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from distributed import Client
 
-from ..backends.cluster.frame import sums_over
 from ..errors import InputError
 from ..method.row_weights import edges_between, fine_times
 from ..method.table import F64
 from .weights import Told, facts_of
+
+#: sums(frame, columns, look): the sum over the partitions of what ``look`` makes of these columns.
+Sums = Callable[[Any, Sequence[Hashable], Callable[[pd.DataFrame], Any]], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +41,9 @@ class WeighedFrame:
     told: Told
 
     @classmethod
-    def of(cls, client: Client, frame: Any, name: Hashable) -> WeighedFrame:
+    def of(cls, sums: Sums, frame: Any, name: Hashable) -> WeighedFrame:
         """Look at the weights once."""
-        told: Told = sums_over(client, frame, [name], partial(_told, name))
+        told: Told = sums(frame, [name], partial(_told, name))
         facts = facts_of(told)
         without = frame._meta.drop(columns=[name])
         if facts["whole"]:
@@ -64,13 +65,14 @@ class WeighedFrame:
         times = fine_times(n) * n / self.told.total
         return self._made(partial(_finely, self.name, times))
 
-    def alike(self, client: Client) -> Iterator[tuple[Any, float]]:
+    def alike(self, sums: Sums) -> Iterator[tuple[Any, float]]:
         """Rows of equal weight, or nearly so, and what one of each counts."""
         edges = edges_between(np.array(sorted(self.told.different)), self.told.extremes)
-        sums: F64 = sums_over(client, self.frame, [self.name], partial(_by_level, self.name, edges))
+        assert self.name is not None
+        found: F64 = sums(self.frame, [self.name], partial(_by_level, self.name, edges))
         scale = self.facts["effective"] / self.told.total
-        for level in np.flatnonzero(sums[0]).tolist():
-            weight = scale * float(sums[1, level] / sums[0, level])
+        for level in np.flatnonzero(found[0]).tolist():
+            weight = scale * float(found[1, level] / found[0, level])
             yield self._made(partial(_of_level, self.name, edges, level)), weight
 
     def _made(self, make: Any) -> Any:
