@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from command_line import error, ok
 from hypothesis import given, settings
@@ -18,6 +19,7 @@ from page_facts import facts_of
 
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 from rootcausal.backends.choose import choose_table
+from rootcausal.cli.script import script_of
 from rootcausal.likelihood.likelihoods import HazardLikelihood, LogitLikelihood
 from rootcausal.method.layout import Layout
 from rootcausal.method.missing.imputation import expectation_maximization, view_of
@@ -436,7 +438,8 @@ def test_what_weighs_rows_itself_is_refused() -> None:
 def test_an_array_in_other_containers_will_do() -> None:
     X, (y,) = labs(), outcomes()["diagnosis"][1]
     expected = RCI().fit(X, y, weights=counts() / 2.0).shapley_values(X)
-    for given_weights in ((counts() / 2.0).tolist(), pd.Series(counts() / 2.0)):
+    half = counts() / 2.0
+    for given_weights in (half.tolist(), pd.Series(half), pa.chunked_array([half[:9], half[9:]])):
         assert np.array_equal(RCI().fit(X, y, weights=given_weights).shapley_values(X), expected)
     polars = pytest.importorskip("polars")
     frame = polars.from_pandas(X)
@@ -466,7 +469,8 @@ def test_files_say_the_weights_in_a_column(tmp_path: Path) -> None:
         json.loads(ok("check", table, "--target", "ill", "--json", *more)) for table, more in asked
     )
     assert {**found, "provenance": None} == {**expected, "provenance": None}
-    ok("report", weighted, "--target", "ill", "--weights", "w", "--out", tmp_path / "w.html")
+    told = ok("report", weighted, "--target", "ill", "--weights", "w", "--out", tmp_path / "w.html")
+    assert "Rows were counted by their weights" in told
     assert len(facts_of(tmp_path / "w.html")["labels"]) == N
 
 
@@ -481,8 +485,26 @@ def test_a_file_names_the_row_without_a_weight(tmp_path: Path) -> None:
     assert "no column 'v' (--weights)" in error(3, *asked, "--weights", "v")
 
 
-def test_look_proposes_sampling_weights(tmp_path: Path) -> None:
+def test_a_script_does_what_the_command_line_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, (y,) = labs(), outcomes()["diagnosis"][1]
+    table = written(tmp_path, X.assign(ill=y, w=counts() / 2.0), "t.csv")
+    asked = [["--target", "ill"], ["--weights", "w"]]
+    monkeypatch.chdir(tmp_path)
+    exec(compile(script_of(table, asked), "script", "exec"), {})
+    expected = RCI().fit(X, y, weights=counts() / 2.0)
+    assert np.array_equal(RCI.load("model.rci").shapley_values(X), expected.shapley_values(X))
+
+
+def test_look_asks_how_patients_were_chosen_and_proposes_sampling_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     X, (y,) = labs(), outcomes()["diagnosis"][1]
     weights = np.random.default_rng(14).lognormal(3.0, 1.5, N)
     table = written(tmp_path, X.assign(ill=y, wt=weights), "t.csv")
-    assert "--weights wt" in ok("look", table, "--target", "ill")
+    said = ok("look", table, "--target", "ill")
+    assert "--weights wt" in said and "Chosen by diagnosis or severity?" not in said
+    line = json.loads(ok("look", table, "--target", "ill", "--json"))["fit"]["arguments"]
+    monkeypatch.chdir(tmp_path)
+    assert "inclusion weights" in ok(*line)
+    table = written(tmp_path, X.assign(ill=y), "u.csv")
+    assert ok("look", table, "--target", "ill").count("Chosen by diagnosis or severity?") == 1

@@ -19,6 +19,7 @@ from .console import (
     say_mechanism,
     say_names,
     say_removed,
+    say_weights,
     say_what_was_found,
     split_in_halves,
     status_if_slow,
@@ -167,6 +168,7 @@ def report(
         if how.halves:
             split_in_halves(model)
         say_mechanism(model)
+        say_weights(model)
         say_names(model, known.knowledge)
         happened, called = chosen.known(patients.target), chosen.called
         if shown_as.leaves_out(patients):

@@ -189,6 +189,8 @@ def weighing_of(X: Any, weights: Any) -> tuple[Any, Weighing]:
         frame = as_frame(X)
         n = len(X) if frame is None else len(frame)
         numbers = np.arange(1, n + 1)
+    if nw.dependencies.is_into_series(weights):
+        weights = nw.from_native(weights, series_only=True).to_list()
     try:
         found = np.asarray([np.nan if one is None else one for one in weights], dtype=np.float64)
     except (TypeError, ValueError):
