@@ -139,6 +139,7 @@ ASKED: dict[str, Callable[[Design, Any], Any]] = {
     KNOWN: lambda design, X: design.fitted(X, knowledge={"first": ["a"], "covariates": ["c"]}),
     "log": lambda design, X: design.fitted(np.exp(X), log=["a"]),
     "patients with several rows": lambda design, X: design.fitted(X, {"groups": np.arange(N) // 2}),
+    "weights": lambda design, X: design.fitted(X, {"weights": 0.5 + np.arange(N) % 3}).explain(X),
     "prevalence": lambda design, X: design.fitted(X, prevalence=0.02),
     'attribution="paper"': lambda design, X: design.fitted(X, attribution="paper"),
     'mechanism="nonlinear"': lambda design, X: design.fitted(X, mechanism="nonlinear").explain(X),

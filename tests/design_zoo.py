@@ -39,7 +39,8 @@ class Designed:
     @property
     def of_patients(self) -> dict[str, Any]:
         """What explanations take: matched sets."""
-        return {"strata": self.beside["strata"]} if self.estimator is RCI and self.beside else {}
+        strata = self.estimator is RCI and "strata" in self.beside
+        return {"strata": self.beside["strata"]} if strata else {}
 
     @property
     def known(self) -> dict[str, Any]:
@@ -249,3 +250,32 @@ def late_competing_strata_with_holes(rng):
 def intervals_that_end_before_they_start(rng):
     X, time, event = followed(rng)
     return X, (time, event), {"start": np.where(np.arange(240) < 2, time, 0.0)}
+
+
+# --- inclusion weights ------------------------------------------------------------------------------------
+
+
+@design(RCI, **LABS)
+def severe_cases_taken_more_often(rng):
+    X = skewed(rng, 600)
+    y = (pull(X) + rng.logistic(size=600) > 0).astype(int)
+    chance = np.where((y == 1) & (pull(X) > 0.5), 0.9, 0.3)
+    taken = rng.random(600) < chance
+    X = X[taken].reset_index(drop=True)
+    X.loc[::11, "sodium"] = np.nan
+    return X, (y[taken],), {"weights": 1.0 / chance[taken]}
+
+
+@design(RCISurvival, **LABS)
+def a_survey_with_a_weight_for_each(rng):
+    X, time, event = followed(rng, 300)
+    weights = rng.lognormal(7.0, 0.6, 300)
+    weights[:5] = 0.0
+    return X, (time, event), {"weights": weights}
+
+
+@design(RCI, warns=("weights are whole numbers",), **LABS)
+def rows_counted_by_whole_numbers(rng):
+    X = skewed(rng)
+    y = (pull(X) + rng.logistic(size=240) > 0).astype(int)
+    return X, (y,), {"weights": rng.integers(0, 4, 240)}

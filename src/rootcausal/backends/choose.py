@@ -10,7 +10,9 @@ from typing import overload
 import numpy as np
 
 from ..errors import InputError, MissingExtraError
+from ..method.missing.pooled import PooledIncomplete, PooledRaw, RawPart
 from ..method.missing.sums import DRAWS, IncompleteRaw
+from ..method.row_weights import RowWeights
 from ..method.table import F64, Index, RawTable
 from .missing_rows import Machinery, MemoryIncomplete, one_after_the_other
 
@@ -30,25 +32,45 @@ def without_gpu(backend: str) -> str:
 
 
 @overload
-def choose_table(backend: str, X: F64, y: np.ndarray, noisy: bool = False) -> RawTable | IncompleteRaw: ...
+def choose_table(
+    backend: str, X: F64, y: np.ndarray, noisy: bool = False, weights: RowWeights | None = None
+) -> RawTable | IncompleteRaw: ...
 @overload
 def choose_table(backend: str, X: F64, y: None) -> RawTable: ...
-def choose_table(backend: str, X: F64, y: np.ndarray | None, noisy: bool = False) -> RawTable | IncompleteRaw:
+def choose_table(
+    backend: str, X: F64, y: np.ndarray | None, noisy: bool = False, weights: RowWeights | None = None
+) -> RawTable | IncompleteRaw:
     """Wrap the rows in the table that the backend names.
 
     Labelled rows may have missing values (NaN), or be ``noisy``, measured with error: then it is a table with
-    holes. Each library is imported here
-    and in its own module only, when it is asked for.
+    holes. Rows of unequal ``weights`` are in parts. Each library is imported here and in its own module only,
+    when it is asked for.
     """
     check_backend(backend)
     if y is not None and (noisy or has_missing(X)):
-        return incomplete_part(backend, X, y)
-    return whole_rows(backend, X, y)
+        if weights is None:
+            return incomplete_part(backend, X, y)
+        where = _one_place(backend, (DRAWS * X.shape[0], X.shape[1]))
+        parts = [(incomplete_part(where, X[some], y[some]), weight) for some, weight in weights.alike]
+        return PooledIncomplete(parts)
+    return whole_rows(backend, X, y, weights=weights)
 
 
-def whole_rows(backend: str, X: F64, y: np.ndarray | None, rows: Index | None = None) -> RawTable:
+def whole_rows(
+    backend: str,
+    X: F64,
+    y: np.ndarray | None,
+    rows: Index | None = None,
+    weights: RowWeights | None = None,
+) -> RawTable:
     """The same for rows that lack nothing: all of X, or those that ``rows`` names, whose outcome y is."""
     shape = (len(X) if rows is None else rows.size, X.shape[1])
+    if weights is not None and y is not None:
+        where, parts = _one_place(backend, shape), []
+        for some, weight in weights.alike:
+            named = some if rows is None else rows[some]
+            parts.append(RawPart(whole_rows(where, X, y[some], named), weight))
+        return PooledRaw(parts)
     on_gpu = backend == "cupy" or (backend == "auto" and _gpu_is_worth_it(shape))
     if on_gpu or backend == "numpy":
         X = X if rows is None else X[rows]
@@ -61,6 +83,13 @@ def whole_rows(backend: str, X: F64, y: np.ndarray | None, rows: Index | None = 
     from .cpu.rows import NumbaRaw
 
     return NumbaRaw(X, y, rows)
+
+
+def _one_place(backend: str, shape: tuple[int, int]) -> str:
+    """The backend of all parts of a table: on a GPU all of them are, or none is."""
+    if backend != "auto":
+        return backend
+    return "cupy" if _gpu_is_worth_it(shape) else "numba"
 
 
 def has_missing(X: F64) -> bool:

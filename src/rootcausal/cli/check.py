@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InputError
-from .console import made_with, patient_labels, provenance, say, split_in_halves
+from .console import made_with, patient_labels, provenance, say, say_weights, split_in_halves
 from .knowing import KnowledgeOptions
 from .models import learn
 from .options import (
@@ -67,10 +67,13 @@ def check(
     roles = roles_of(table, outcome, known)
     settings = {**table.settings(), **ModelOptions(mechanism=mechanism).settings()}
     model, patients, chosen = learn(table.table_at(cohort), roles, known, settings, quiet=as_json)
+    if not as_json:
+        say_weights(model)
     knows = _cross_validated(model)
     if halves:
         split_in_halves(model)
-    diagnosis = model._diagnose(patients.X, chosen.known(patients.target), patient_labels(patients))
+    happened, ids = chosen.known(patients.target), patient_labels(patients)
+    diagnosis = model._diagnose(patients.X, happened, ids, patients.weights)
     if as_json:
         # Escaped, so that a terminal shows hostile names and does not obey them.
         typer.echo(json.dumps(diagnosis.to_dict(), indent=1, default=str))

@@ -215,6 +215,14 @@ def say_reliability(model: "Estimator") -> None:
         )
 
 
+def say_weights(model: "Estimator") -> None:
+    """Say what the weights of rows come to, where they have some."""
+    from ..inputs.weights import in_words
+
+    for line in in_words(model.provenance_):
+        say(line)
+
+
 def say_sets(model: "Estimator") -> None:
     """Say which variables are read as one, where that was asked for."""
     merged = model.provenance_.get("merged")

@@ -25,6 +25,7 @@ from .console import (
     say_order,
     say_reliability,
     say_sets,
+    say_weights,
     split_in_halves,
     status_if_slow,
     warn_of_limits,
@@ -168,7 +169,8 @@ def fit(
         split_in_halves(model)
     call_variables(model, namings, outcome.target, outcome.time, outcome.event, table.id_column)
     if not how.on_cluster:  # the model keeps what it says
-        diagnosis = model._diagnose(patients.X, chosen.known(patients.target), None)
+        happened = chosen.known(patients.target)
+        diagnosis = model._diagnose(patients.X, happened, None, patients.weights)
     model.save(out)
     _say_model(model, known)
     say(f"model written to {shown(out)}")
@@ -232,7 +234,7 @@ def _fit_on_cluster(
         with status_if_slow(f"reading the outcome from {where}"):
             frame, outcome = with_outcome(frame, roles)
         model = estimator_of(outcome, {**settings, "backend": "dask"})
-        model.fit(frame, *roles.outcome.arguments)
+        model.fit(frame, *roles.outcome.arguments, weights=roles.weights)
     if outcome.remembered:
         reading = {**model.provenance_.get("reading", {}), **outcome.remembered}
         model.provenance_ = {**model.provenance_, "reading": reading}
@@ -259,6 +261,7 @@ def _say_model(model: "Fitted", known: KnowledgeOptions) -> None:
     say_arrows(model, words)
     say_filled_in(model)
     say_reliability(model)
+    say_weights(model)
     say_sets(model)
     for line in words.populations:
         say(line)

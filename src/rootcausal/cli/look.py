@@ -124,6 +124,7 @@ def _print(seen: "Look", path: TableFile, read_so: list[str]) -> None:
     if len(seen.columns) > COLUMNS_SHOWN:
         say(f"and {plural(len(seen.columns) - COLUMNS_SHOWN, 'column')} more: all are in --json")
     _print_target(seen)
+    _ask_how_chosen(seen)
     line = fit_arguments(seen, path, read_so)
     again = look_arguments(seen, path, read_so)
     _print_findings(seen.findings, proposed=line is not None)
@@ -209,6 +210,13 @@ def _values(column: "ColumnFacts") -> str:
         low, high, one = (f"{number:.5g}" for number in (*column.range, float(column.example)))
         return f"{low} to {high}, such as {one}"
     return f"such as {one_line(column.example, 16)}"
+
+
+def _ask_how_chosen(seen: "Look") -> None:
+    """Ask what no table shows: whether some were likelier to come into it than others."""
+    weighed = any(option == "--weights" for one in seen.findings for option, *_ in one.options)
+    if seen.target is not None and seen.strata is None and not weighed:
+        _paragraph("Chosen by diagnosis or severity? Then rows need inclusion weights: --weights COLUMN.")
 
 
 def _print_target(seen: "Look") -> None:

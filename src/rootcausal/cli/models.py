@@ -82,7 +82,7 @@ def learn(
     left = address_space_left()
     if left is not None and left < FOR_A_FIT:
         raise MemoryError  # compilers that run out of it do not always come back
-    model.fit(patients, *outcome.arguments(patients.target))
+    model.fit(patients, *outcome.arguments(patients.target), weights=patients.weights)
     model._keep(replace(model._found, table=patients.preflight))
     return model, patients, outcome
 

@@ -276,6 +276,14 @@ class TableOptions(ReadingOptions):
         ),
     ] = None
     missing: HowMissing = "impute"
+    weights: Annotated[
+        str | None,
+        of_table(
+            metavar="COLUMN",
+            help="Column that says how much each row counts: whole numbers are numbers of rows, others "
+            "inclusion (sampling) weights.",
+        ),
+    ] = None
 
     def settings(self) -> dict[str, Any]:
         """Return what an estimator is told of the columns."""
@@ -306,6 +314,7 @@ class TableOptions(ReadingOptions):
             log=self.log or (),
             after=self.after or (),
             max_missing=self.max_missing,
+            weights=self.weights,
         )
 
 

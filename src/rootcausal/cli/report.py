@@ -19,6 +19,7 @@ from .console import (
     say_mechanism,
     say_names,
     say_removed,
+    say_weights,
     say_what_was_found,
     split_in_halves,
     status_if_slow,
@@ -167,11 +168,12 @@ def report(
         if how.halves:
             split_in_halves(model)
         say_mechanism(model)
+        say_weights(model)
         say_names(model, known.knowledge)
         happened, called = chosen.known(patients.target), chosen.called
         if shown_as.leaves_out(patients):
             # The model keeps what is found in all of its patients, and the page says that too.
-            model._diagnose(patients.X, happened, None)
+            model._diagnose(patients.X, happened, None, patients.weights)
             patients = _some(patients, shown_as.patients)
             happened = chosen.known(patients.target)
         call_variables(model, namings, outcome.target, outcome.time, outcome.event, table.id_column)
@@ -201,6 +203,7 @@ def _some(patients: "Patients", most: int | None) -> "Patients":
         target=None if patients.target is None else patients.target[rows],
         ids=None if ids is None else [ids[row] for row in rows],
         row_numbers=patients.row_numbers[rows],
+        weights=None if patients.weights is None else patients.weights[rows],
         notes=(*patients.notes, note),
     )
 
@@ -237,6 +240,7 @@ def _write(
             redact_ids=redact_ids,
             groups=patients.groups,
             horizon=horizon,
+            weights=patients.weights,
         )
     for line in words.populations:
         say(line)

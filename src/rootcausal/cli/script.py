@@ -158,6 +158,8 @@ def _given(roles: "Roles", patients: "Patients") -> Iterator[str]:
     yield from _outcome(roles)
     if patients.groups is not None:
         yield f"groups=table[{roles.id_column!r}]"
+    if roles.weights is not None:
+        yield f"weights=table[{roles.weights!r}]"
 
 
 def _outcome(roles: "Roles", rows: str = "") -> Iterator[str]:
@@ -169,12 +171,15 @@ def _page(roles: "Roles", patients: "Patients", chosen: "ChosenOutcome", page: P
     """What writes it, of all patients or of some."""
     X, some = "X", ""
     if page.leaves_out(patients):
-        yield f"model.diagnose(X, {', '.join(_outcome(roles))})"
+        weights = [] if roles.weights is None else [f"weights=table[{roles.weights!r}]"]
+        yield f"model.diagnose(X, {', '.join([*_outcome(roles), *weights])})"
         yield f"shown = np.linspace(0, len(X) - 1, {page.patients}).astype(int)"
         X, some = "X.take(shown)", ".take(shown)"
     asked = [*_outcome(roles, some)]
     if roles.id_column is not None:
         asked.append(f"ids=table[{roles.id_column!r}]{some}")
+    if roles.weights is not None:
+        asked.append(f"weights=table[{roles.weights!r}]{some}")
     asked.append(f"target={chosen.called!r}")
     if page.redact_ids:
         asked.append("redact_ids=True")

@@ -112,13 +112,18 @@ class Estimator(TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = self.missing == "impute"
         return tags
 
-    def _fit(self, X: Any, target: Target, groups: Any) -> Self:
+    def _fit(self, X: Any, target: Target, groups: Any, weights: Any = None) -> Self:
         from ..backends.blas import one_blas_thread
         from .mechanism_choice import gpu_will_do
 
         settings, hints = self._check_parameters()
+        if weights is not None:
+            from ..inputs.weights import weighed
+
+            how = self.backend, settings.prevalence
+            X, target, groups, weights = weighed(X, target, groups, weights, *how)
         asked = (self.backend, settings.prevalence, hints, groups, self.knowledge, gpu_will_do(settings))
-        with open_cohort(self, X, target, *asked) as cohort:
+        with open_cohort(self, X, target, *asked, weights) as cohort:
             n, q = cohort.raw.shape
             few = cohort.rows is not None and n * q * q <= FEW_PRODUCTS
             with one_blas_thread() if few else nullcontext():
@@ -167,7 +172,11 @@ class Estimator(TransformerMixin, BaseEstimator):
                 cohort.layout,
                 cohort.groups,
                 cohort.outcome,
+                cohort.weights,
             )
+            # Who counts more is there more often.
+            if cohort.weights is not None:
+                values, known = (of_rows[cohort.counted] for of_rows in cohort.rows)
             whole = values
             if learned.imputation is not None:
                 whole = learned.completion.draw(values, settings.imputation_seed, cohort.layout)
@@ -622,10 +631,14 @@ class Estimator(TransformerMixin, BaseEstimator):
 
         return values - self._shared.shared(values, sets_of(strata, len(values)))
 
-    def _diagnose(self, X: Any, target: Target | None, ids: Any) -> Diagnosis:
+    def _diagnose(self, X: Any, target: Target | None, ids: Any, weights: Any = None) -> Diagnosis:
         from ..diagnostics import Checked, diagnose
 
         X, ids = self._with_ids(X, ids)
+        if weights is not None:
+            from ..inputs.weights import counted
+
+            X, target, ids = counted(X, target, ids, weights)
         # The checks that look at the outcome also look at what the model left out.
         needed = None if target is None else np.arange(self._model.n_variables)
         matrix = self._patients(X, needed, to_score=False)
@@ -638,7 +651,8 @@ class Estimator(TransformerMixin, BaseEstimator):
         missing = None if matrix.measured is None else np.isnan(matrix.measured)
         of_hidden = () if target is None else self._needed_of_hidden_causes()
         made, names = self.provenance_, self._encoding  # with the effects that were asked for just now
-        same = made["rows"] == len(values) and self._quantiles is not None
+        n_rows = made.get("weights", {}).get("effective", made["rows"])
+        same = n_rows == len(values) and self._quantiles is not None
         of_fit = same and self._quantiles is not None and self._quantiles.are_of(values, self._model)
         stated = self._model.predictor(self._own(matrix.values, strata))
         values = self._own(values, strata)
@@ -731,6 +745,7 @@ class OfOneColumn(Estimator):
         notes: Sequence[str] = (),
         redact_ids: bool = False,
         groups: Any = None,
+        weights: Any = None,
     ) -> None:
         """Write a page about these patients: one HTML file that works offline and sends nothing.
 
@@ -746,10 +761,11 @@ class OfOneColumn(Estimator):
         notes : sentences to print under "How it was made".
         redact_ids : put the numbers 1 to n in place of the ids.
         groups : (n,) the patient of each row, where one may have several and ``ids`` do not tell.
+        weights : (n,) how much each row counts, where :meth:`fit` was told so: for the checks.
         """
         check_is_fitted(self)
         known = None if y is None else self._known(y)
-        self._write_report(X, out, known, ids, units, target, notes, redact_ids, groups)
+        self._write_report(X, out, known, ids, units, target, notes, redact_ids, groups, None, weights)
 
     def _write_report(self, X: Any, out: str | PathLike[str], known: Target | None, *asked: Any) -> None:
         from ..report import write_report
@@ -757,7 +773,7 @@ class OfOneColumn(Estimator):
         check_is_fitted(self)
         write_report(self, X, out, known, *asked)
 
-    def diagnose(self, X: Any, y: Any = None, ids: Any = None) -> Diagnosis:
+    def diagnose(self, X: Any, y: Any = None, ids: Any = None, *, weights: Any = None) -> Diagnosis:
         """Check whether the assumptions of the method hold for these patients.
 
         Of the patients of the fit, the model keeps what was found (``provenance_["findings"]``).
@@ -768,8 +784,9 @@ class OfOneColumn(Estimator):
         y : what happened to them, as in :meth:`fit`. Without it, or with fewer than two patients of either
             kind, only the checks that need none are made, and the answer says which were not.
         ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
+        weights : (n,) how much each row counts, as in :meth:`fit`: checked are rows that stand for all.
         """
-        return self._diagnose(X, None if y is None else self._known(y), ids)
+        return self._diagnose(X, None if y is None else self._known(y), ids, weights)
 
 
 def told_of_all(predicted: F64) -> F64:

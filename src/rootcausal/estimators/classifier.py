@@ -172,7 +172,7 @@ class RCI(ClassifierMixin, OfOneColumn):
         tags.classifier_tags.multi_class = self.outcome == ORDINAL
         return tags
 
-    def fit(self, X: Any, y: Any, groups: Any = None, strata: Any = None) -> RCI:
+    def fit(self, X: Any, y: Any, groups: Any = None, strata: Any = None, *, weights: Any = None) -> RCI:
         """Learn causal order, errors and their effects from a cohort.
 
         Parameters
@@ -190,9 +190,14 @@ class RCI(ClassifierMixin, OfOneColumn):
             Effects are then those within sets (conditional logistic regression; exact in sets of up to 40
             rows, Efron's approximation beyond), mechanisms are learned without what the rows of a set share,
             there is no base value, and :meth:`bootstrap` draws whole sets.
+        weights : (n,) how much each row counts; named likewise. Whole numbers count rows: the fit is that of
+            a table in which each row is there so many times, and one of weight 0 is left out. Where any has
+            a fraction, weights are inclusion weights: patients count in proportion, sums over rows are
+            weighted, and the sample size is the effective one, (Σ w)² / Σ w² (Kish 1965). A resample draws
+            rows, each with its weight. Not with ``prevalence`` or ``strata``.
         """
         X, strata = self._with_strata(X, strata)
-        return self._fit(X, self._target(y, strata), groups)
+        return self._fit(X, self._target(y, strata), groups, weights)
 
     def _with_strata(self, X: Any, strata: Any) -> tuple[Any, Any]:
         """The variables of X, and the matched set of each row, or None; refused where there can be none."""
@@ -344,29 +349,32 @@ class RCI(ClassifierMixin, OfOneColumn):
         notes: Sequence[str] = (),
         redact_ids: bool = False,
         groups: Any = None,
+        weights: Any = None,
     ) -> None:
         """Write a page about these patients: one HTML file that works offline and sends nothing.
 
         Parameters
         ----------
-        X, out, y, ids, units, target, notes, redact_ids, groups : as in
+        X, out, y, ids, units, target, notes, redact_ids, groups, weights : as in
             :meth:`rootcausal.RCIRegressor.report`.
         strata : (n,) of a model of matched sets, beside ``y``: the set of each row.
         """
         X, strata = self._sets_told(X, strata)
         known = None if y is None else self._known(y, strata)
-        self._write_report(X, out, known, ids, units, target, notes, redact_ids, groups)
+        self._write_report(X, out, known, ids, units, target, notes, redact_ids, groups, None, weights)
 
-    def diagnose(self, X: Any, y: Any = None, ids: Any = None, strata: Any = None) -> Checks:
+    def diagnose(
+        self, X: Any, y: Any = None, ids: Any = None, strata: Any = None, *, weights: Any = None
+    ) -> Checks:
         """Check whether the assumptions of the method hold for these patients.
 
         Parameters
         ----------
-        X, y, ids : as in :meth:`rootcausal.RCIRegressor.diagnose`.
+        X, y, ids, weights : as in :meth:`rootcausal.RCIRegressor.diagnose`.
         strata : (n,) of a model of matched sets, beside ``y``: the set of each row.
         """
         X, strata = self._sets_told(X, strata)
-        return self._diagnose(X, None if y is None else self._known(y, strata), ids)
+        return self._diagnose(X, None if y is None else self._known(y, strata), ids, weights)
 
     def _target(self, y: Any, strata: Any) -> Target:
         if self.outcome == ORDINAL:

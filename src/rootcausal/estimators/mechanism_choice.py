@@ -127,7 +127,7 @@ def _learned(cohort: Cohort, settings: Settings, on_round: OnRound | None) -> Le
 def _straight(cohort: Cohort, settings: Settings, learned: Learned, parameters: Mapping[str, Any]) -> Check:
     """Whether linear equations are enough for these patients, by the model that they lead to."""
     assert cohort.rows is not None
-    values, known = cohort.rows
+    values, known = (of_rows[cohort.counted] for of_rows in cohort.rows)
     missing = None
     if learned.imputation is not None:
         missing = values != values

@@ -89,18 +89,20 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
         self.outcome = outcome
         self.dispersion = dispersion
 
-    def fit(self, X: Any, y: Any, groups: Any = None, exposure: Any = None) -> RCIRegressor:
+    def fit(
+        self, X: Any, y: Any, groups: Any = None, exposure: Any = None, *, weights: Any = None
+    ) -> RCIRegressor:
         """Learn causal order, errors and what they add to y from a cohort.
 
         Parameters
         ----------
-        X, groups : as in :meth:`rootcausal.RCI.fit`.
+        X, groups, weights : as in :meth:`rootcausal.RCI.fit`.
         y : (n,) a number for each patient, matched to the rows of X by place; for AnnData also the name of a
             column of ``obs``; for rows on a cluster the name of a column, or a dask Series.
         exposure : (n,) of counts, how long, or of how much, each was counted; given as y is, and above 0.
             None: the same of all. What is expected is then for one unit of it.
         """
-        return self._fit(X, self._known(y, exposure), groups)
+        return self._fit(X, self._known(y, exposure), groups, weights)
 
     @property
     def _asked_for(self) -> tuple[str, ...]:
@@ -146,6 +148,7 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
         notes: Sequence[str] = (),
         redact_ids: bool = False,
         groups: Any = None,
+        weights: Any = None,
     ) -> None:
         """Write a page about these patients: one HTML file that works offline and sends nothing.
 
@@ -162,11 +165,14 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
         notes : sentences to print under "How it was made".
         redact_ids : put the numbers 1 to n in place of the ids.
         groups : (n,) the patient of each row, where one may have several and ``ids`` do not tell.
+        weights : (n,) how much each row counts, where :meth:`fit` was told so: for the checks.
         """
         known = None if y is None else self._known(y, exposure)
-        self._write_report(X, out, known, ids, units, target, notes, redact_ids, groups)
+        self._write_report(X, out, known, ids, units, target, notes, redact_ids, groups, None, weights)
 
-    def diagnose(self, X: Any, y: Any = None, ids: Any = None, exposure: Any = None) -> Diagnosis:
+    def diagnose(
+        self, X: Any, y: Any = None, ids: Any = None, exposure: Any = None, *, weights: Any = None
+    ) -> Diagnosis:
         """Check whether the assumptions of the method hold for these patients.
 
         Of the patients of the fit, the model keeps what was found (``provenance_["findings"]``).
@@ -177,8 +183,11 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
         y, exposure : what happened to them, as in :meth:`fit`. Without it only the checks that need none are
             made, and the answer says which were not.
         ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
+        weights : (n,) how much each row counts, as in :meth:`fit`. Checked are rows that stand for all, each
+            as often as it counts: of inclusion weights as many as the effective sample size, the same each
+            time.
         """
-        return self._diagnose(X, None if y is None else self._known(y, exposure), ids)
+        return self._diagnose(X, None if y is None else self._known(y, exposure), ids, weights)
 
     def _refuse_exposure(self) -> None:
         if self.outcome != COUNT:

@@ -125,6 +125,7 @@ class RCISurvival(Estimator):
         strata: Any = None,
         *,
         time: Any = None,
+        weights: Any = None,
     ) -> RCISurvival:
         """Learn causal order, errors and their effects on the hazard from a cohort.
 
@@ -143,9 +144,10 @@ class RCISurvival(Estimator):
             whose values may change between rows and whose event may come again. None: all from zero on.
         strata : (n,) the stratum of each row, which has a baseline hazard of its own; also the name of a
             column of X, which is then no variable.
+        weights : (n,) how much each row counts, as in :meth:`rootcausal.RCI.fit`.
         """
         X, target = self._target(X, y, event, start, strata, time)
-        return self._fit(X, target, groups)
+        return self._fit(X, target, groups, weights)
 
     def _target(
         self, X: Any, y: Any, event: Any, start: Any = None, strata: Any = None, time: Any = None
@@ -249,13 +251,14 @@ class RCISurvival(Estimator):
         groups: Any = None,
         start: Any = None,
         strata: Any = None,
+        weights: Any = None,
     ) -> None:
         """Write a page about these patients, as :meth:`rootcausal.RCI.report` does.
 
         Parameters
         ----------
-        X, out, ids, units, notes, redact_ids, groups : as in :meth:`rootcausal.RCI.report`. The unit of the
-            times is that of "time".
+        X, out, ids, units, notes, redact_ids, groups, weights : as in :meth:`rootcausal.RCI.report`. The unit
+            of the times is that of "time".
         time, event, start, strata : (n,) what happened to them, as in :meth:`fit`, if known.
         horizon : the time by which risks are told; by default that of the model.
         target : what to call the event.
@@ -265,7 +268,8 @@ class RCISurvival(Estimator):
         check_is_fitted(self)
         X, happened = self._target(X, time, event, start, strata)
         known = None if time is None and event is None else happened
-        write_report(self, X, out, known, ids, units, target, notes, redact_ids, groups, horizon)
+        asked = (ids, units, target, notes, redact_ids, groups, horizon, weights)
+        write_report(self, X, out, known, *asked)
 
     def diagnose(
         self,
@@ -277,6 +281,7 @@ class RCISurvival(Estimator):
         strata: Any = None,
         *,
         time: Any = None,
+        weights: Any = None,
     ) -> Diagnosis:
         """Check whether the assumptions of the method hold for these patients.
 
@@ -288,10 +293,11 @@ class RCISurvival(Estimator):
         y, event, start, strata, time : what happened to them, as in :meth:`fit`. Without times and events
             only the checks that need neither are made, and the answer says which were not.
         ids : what to call them, as in :meth:`explain`; by default their row numbers, from 1.
+        weights : (n,) how much each row counts, as in :meth:`rootcausal.RCI.diagnose`.
         """
         X, target = self._target(X, y, event, start, strata, time)
         unknown = y is None and event is None and time is None
-        return self._diagnose(X, None if unknown else target, ids)
+        return self._diagnose(X, None if unknown else target, ids, weights)
 
     def _known(self, time: Any, event: Any = None, start: Any = None, strata: Any = None) -> Target:
         """What happened to patients of a fitted model."""

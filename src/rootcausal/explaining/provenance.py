@@ -17,6 +17,7 @@ from ..inputs.labels import text_of
 from ..inputs.patients import Cohort
 from ..inputs.rules import MOSTLY_MISSING
 from ..inputs.sampling import doubt_of_prevalence
+from ..inputs.weights import doubt_of
 from ..method.confounded_sets import Together
 from ..method.missing.imputation import MOST_COLUMNS, MOST_NONLINEAR, Imputation
 from ..method.model_parts import HETEROSCEDASTIC, NONLINEAR, Mechanism
@@ -41,11 +42,12 @@ CALLER = 6
 def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]) -> dict[str, Any]:
     """What a model remembers of its making: numbers, texts, truth values, and lists of them.
 
-    ``patients`` is there where these have several rows, ``reading`` where the options of reading a file
-    matter to the results, and ``missing`` where values were filled in.
+    ``weights`` is there where rows had some, ``patients`` where these have several rows, ``reading`` where
+    the options of reading a file matter to the results, and ``missing`` where values were filled in.
     """
     raw, ordering = cohort.raw, learned.ordering
-    more: dict[str, Any] = {}
+    more: dict[str, Any] = {"weights": dict(cohort.weighed)} if cohort.weighed else {}
+    weighted = not cohort.weighed.get("whole", True)
     if cohort.groups is not None and cohort.sets is None:
         more["patients"] = int(cohort.groups.max()) + 1
     commas = {"decimal_comma": True} if cohort.encoding.decimal_comma else {}
@@ -59,7 +61,7 @@ def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]
         "rootcausal": __version__,
         "parameters": parameters,
         "backend": raw.backend,
-        "rows": raw.shape[0],
+        "rows": cohort.weighed["rows"] - cohort.weighed["left_out"] if weighted else raw.shape[0],
         **cohort.facts,
         "columns": learned.model.n_variables,
         "kinds": cohort.encoding.described(),
@@ -112,7 +114,10 @@ def how_it_was_merged(found: Together, cohort: Cohort) -> dict[str, Any]:
 def _what_was_filled_in(filled: Imputation, cohort: Cohort) -> dict[str, Any]:
     """What a model remembers of the values that were filled in, by the names of the variables."""
     filled_in = np.zeros(cohort.layout.n_columns)
-    filled_in[filled.columns] = np.asarray(filled.missing)[filled.columns]
+    missing = np.asarray(filled.missing)
+    if cohort.weights is not None and cohort.rows is not None:  # cells, whatever their rows count
+        missing = np.isnan(cohort.rows[0]).sum(axis=0)
+    filled_in[filled.columns] = missing[filled.columns]
     cells, unknown = _by_name(filled_in, cohort), _by_name(filled.unknown, cohort)
     return {
         "cells": {name: int(n) for name, n in cells.items() if n},
@@ -158,7 +163,7 @@ def _doubts_of_imputation(filled: Imputation, cohort: Cohort, order: Index, alph
         )
     if cohort.missing_by_class is None:
         return
-    sizes = np.array([n_rows - cohort.n_cases, cohort.n_cases])
+    sizes = np.rint(cohort.columns.moments.count).astype(np.intp)
     absent = cohort.missing_by_class
     telling = []
     for leak in by_absence(absent, sizes):
@@ -266,6 +271,14 @@ def _doubts_of_fit(learned: Learned, cohort: Cohort, settings: Settings) -> Iter
                 "of equal weight, since few stand for many: mechanisms are unsure, and more "
                 f"{'controls' if settings.prevalence < cohort.n_cases / n_rows else 'cases'} help most"
             )
+    counted = doubt_of(cohort.weighed)
+    if counted is not None:
+        yield counted
+    if not cohort.weighed.get("whole", True) and cohort.raw.shape[0] < FEWEST_THAT_COUNT:
+        yield (
+            f"by their weights, these {cohort.weighed['rows']} patients count for no more than "
+            f"{cohort.raw.shape[0]} of equal weight, since few stand for many: what is said of them is unsure"
+        )
     n_columns = cohort.raw.shape[1]
     if settings.mechanism != "linear" and n_columns > MOST_NONLINEAR:
         yield (

@@ -157,7 +157,7 @@ class Summary:
         if covariates:
             adjusted += f", {plural(covariates, 'covariate')} among them"
         notable = model.attribution.notable
-        return cls(terms, _method(effects), adjusted, effects.none, words, effects.rows, notable)
+        return cls(terms, _method(effects, provenance), adjusted, effects.none, words, effects.rows, notable)
 
     def called(self, words: Words, units: Mapping[str, str]) -> Summary:
         """The same with these words of the outcome, and these units of variables, where there are any."""
@@ -331,7 +331,7 @@ def _one(unit: str) -> str:
     return f"1 {unit.removesuffix('s') if unit in TIMES else unit}"
 
 
-def _method(effects: Effects) -> str:
+def _method(effects: Effects, provenance: Mapping[str, Any]) -> str:
     what = "least squares"
     if effects.method == FIRTH:
         what = "maximum likelihood with Firth's penalty"
@@ -339,7 +339,13 @@ def _method(effects: Effects) -> str:
         what = "maximum likelihood, without a penalty"
     if effects.copies > 1:
         what += f", {effects.copies} imputations (Rubin's rules)"
-    return f"{what}, standard errors by patient" if effects.clustered else what
+    weighted = not provenance.get("weights", {}).get("whole", True)
+    if weighted:
+        what += ", weighted"
+    if not effects.clustered:
+        return what
+    by_patient = "patients" in provenance or not weighted
+    return f"{what}, standard errors {'by patient' if by_patient else 'robust'}"
 
 
 def _terms(

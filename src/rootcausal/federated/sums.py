@@ -155,7 +155,7 @@ class Sums:
         filling = Imputer(view, joint, step.fields["seed"], view.cols, layout)
         complete, copies = raw.filled(filling)
         self._filled_columns = view.cols.size
-        self._raws[1] = PooledRaw([RawPart(complete, 1.0), RawPart(copies, 1.0 / DRAWS)])
+        self._raws[1] = PooledRaw([RawPart(complete, 1.0), RawPart(copies, 1.0 / DRAWS, DRAWS)])
 
     _filled_columns = 0
 

@@ -29,8 +29,10 @@ from ..backends.cluster.missing import DaskIncomplete
 from ..backends.cluster.rows import DaskRaw, add_up
 from ..errors import InputError
 from ..files.dask_parquet import dask_frame
+from ..method.missing.pooled import PooledIncomplete, PooledRaw, RawPart
+from ..method.missing.sums import IncompleteRaw
 from ..method.moments import Columns, describe_columns
-from ..method.table import F64, Index
+from ..method.table import F64, Index, RawTable
 from ..screening.duplicates import is_copy
 from .cells import Cells, Found
 from .encoding import Encoding, logarithms
@@ -39,7 +41,7 @@ from .infer_types import Seen, by_place, put_on_log_scale, types_of
 from .kinds import MOST_ORDINAL_NUMBERS, ColumnError, ColumnHints, Said, columns_with_few_values, few_values
 from .knowledge import Knowledge, note_known, precedence_of
 from .labels import text_of
-from .outcomes import ChosenOutcome, Column, KnownThere, Target
+from .outcomes import Ask, ChosenOutcome, Column, KnownThere, Target
 from .patients import Cohort
 from .roles import Roles, choose_features
 from .rules import (
@@ -60,6 +62,7 @@ from .rules import (
     suspected_copies,
 )
 from .target import one_spelling
+from .weights_there import WeighedFrame
 
 SECONDS_TO_CONNECT = 20
 
@@ -72,6 +75,7 @@ def open_on_cluster(
     prevalence: float | None = None,
     hints: ColumnHints | None = None,
     knowledge: Knowledge | dict[str, Any] | None = None,
+    weights: Any = None,
 ) -> Iterator[Cohort]:
     """The cohort on the user's cluster or, where there is no client, on one that lives as long as the fit."""
     paths = [X] if isinstance(X, str | PathLike) else X
@@ -86,7 +90,10 @@ def open_on_cluster(
     told_by: dict[str, Column] = {}
     if target is not None:
         frame, told_by = _with_outcome(frame, target)
-    taken = {column.name for column in told_by.values()}
+    of_weights = None
+    if weights is not None:
+        frame, of_weights = _with_weights(frame, weights)
+    taken = {column.name for column in told_by.values()} | {of_weights}
     columns = [column for column in frame.columns if column not in taken]
     refuse_no_columns(columns)
     if hints is None:
@@ -100,6 +107,11 @@ def open_on_cluster(
             precedence = precedence_of(knowledge, encoding.names, elsewhere, called)
     # What this side makes of sums repeats to the last digit too, also beside workers in threads of its own.
     with _some_client() as client, _plain_errors(client), one_blas_thread():
+        weighed = (
+            None if of_weights is None else WeighedFrame.of(partial(sums_over, client), frame, of_weights)
+        )
+        if weighed is not None:
+            frame = weighed.frame
         if hints is not None:
             encoding = kinds_on_cluster(client, frame, columns, encoding.names, hints, findings)
             frame, columns = encoded_frame(frame, columns, encoding)
@@ -110,7 +122,34 @@ def open_on_cluster(
                 known = target.known_there(told_by, partial(sums_over, client, frame))
         rows = FrameRows(client, frame, columns, None if known is None else known.rows)
         may_miss = hints is not None and hints.may_miss
-        yield _checked(client, rows, encoding.knowing(precedence), known, findings, prevalence, may_miss)
+        cohort = _checked(client, rows, encoding.knowing(precedence), known, findings, prevalence, may_miss)
+        if weighed is not None:
+            cohort = replace(cohort, weighed=weighed.facts)
+        if weighed is not None and weighed.name is not None and target is not None:
+            told = partial(target.known_there, told_by)
+            cohort = _weighted(client, replace(weighed, frame=frame), columns, told, cohort)
+        yield cohort
+
+
+def _weighted(
+    client: Client,
+    weighed: WeighedFrame,
+    columns: Sequence[Hashable],
+    told: Callable[[Ask], KnownThere],
+    cohort: Cohort,
+) -> Cohort:
+    """The same in parts of equal weight; what its outcome is like is ``told`` of rows as they count."""
+    known = told(partial(sums_over, client, weighed.fine))
+    parts = [
+        (FrameRows(client, part, columns, known.rows), weight)
+        for part, weight in weighed.alike(partial(sums_over, client))
+    ]
+    raw: RawTable | IncompleteRaw
+    if any(rows.first_look.incomplete_rows for rows, _ in parts):
+        raw = PooledIncomplete([(DaskIncomplete(client, rows), weight) for rows, weight in parts])
+    else:
+        raw = PooledRaw([RawPart(DaskRaw(client, rows), weight) for rows, weight in parts])
+    return replace(cohort, raw=raw, columns=describe_columns(raw), outcome=known.outcome)
 
 
 def parquet_names(paths: Sequence[str | PathLike[str]]) -> list[str]:
@@ -125,7 +164,8 @@ def parquet_cohort(paths: Sequence[str | PathLike[str]], roles: Roles) -> dd.Dat
     features = choose_features(paths[0], names, roles)
     note_known(names, features, roles, findings)
     findings.refuse()
-    return frame[[*features, *(column for _, column in roles.outcome.named)]]
+    weights = [] if roles.weights is None else [roles.weights]
+    return frame[[*features, *(column for _, column in roles.outcome.named), *weights]]
 
 
 def with_outcome(frame: dd.DataFrame, roles: Roles) -> tuple[dd.DataFrame, ChosenOutcome]:
@@ -186,6 +226,26 @@ def _with_outcome(frame: Any, outcome: Target) -> tuple[Any, dict[str, Column]]:
             raise InputError(f"the partitions of X and {role} do not match: {error}") from error
         told_by[role] = Column(name, role, own_name(what))
     return frame, told_by
+
+
+def _with_weights(frame: Any, weights: Any) -> tuple[Any, Hashable]:
+    """The frame with the weights in a column, and its name."""
+    if isinstance(weights, str):
+        if weights not in frame.columns:
+            raise InputError(f"there is no column {weights!r} to be the weights")
+        return frame, weights
+    if not isinstance(weights, dd.Series):
+        raise InputError(
+            "with rows on a cluster, weights is the name of a column, or a dask Series with the rows of X; "
+            f"it is {type(weights).__name__}"
+        )
+    name = "weights"
+    while name in frame.columns:
+        name += "_"
+    try:
+        return frame.assign(**{name: weights}), name
+    except ValueError as error:
+        raise InputError(f"the partitions of X and weights do not match: {error}") from error
 
 
 def _elsewhere(outcome: Target) -> dict[str, str]:

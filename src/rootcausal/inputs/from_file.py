@@ -24,7 +24,7 @@ from .infer_types import read_cells
 from .kinds import Variable
 from .knowledge import note_known
 from .matrices import first_strange, warn_of_lacking, warn_of_nearest, warn_of_unseen
-from .outcomes import ChosenOutcome, Mask, OutcomeCells, OutcomeColumns, texts_in
+from .outcomes import ChosenOutcome, Mask, OutcomeCells, OutcomeColumns, numbers_in, texts_in
 from .patients import Patients, note_usable_readings, readings_of
 from .roles import (
     Roles,
@@ -111,6 +111,7 @@ def _read_cohort(path: TableFile, roles: Roles, table: Any = None) -> tuple[Pati
     features = choose_features(path, names, roles)
     if table is None:
         columns = [*features, *(column for _, column in roles.outcome.named), *_listed(roles.id_column)]
+        columns += _listed(roles.weights)
         table = read_columns(path, columns, roles.id_column, roles.na)
     most = 1.0 if roles.max_missing is None else roles.max_missing
     mostly = {name: share for name in features if (share := _share_missing(table[name])) > most}
@@ -135,6 +136,12 @@ def _read_cohort(path: TableFile, roles: Roles, table: Any = None) -> tuple[Pati
         with reading.unreadable.noting():
             refuse_unclear(column, unclear.get(column), "name another column")
     patients = reading.patients(whole)
+    if roles.weights is not None:
+        with reading.unreadable.noting():
+            refuse_unclear(roles.weights, unclear.get(roles.weights), "name another column")
+        with reading.unreadable.noting():
+            weights = numbers_in(whole[roles.weights], roles.weights, "--weights", path)
+            patients = replace(patients, weights=weights[patients.row_numbers - 1])
     findings, cells = reading.findings(), reading.cells
     note_known(names, chosen, roles, findings, [*mostly])
     usable = np.array([name in cells for name in features], dtype=bool)
@@ -152,8 +159,8 @@ def _read_cohort(path: TableFile, roles: Roles, table: Any = None) -> tuple[Pati
     return replace(patients, readings=readings, reading=dates.reading()), findings, reading, table
 
 
-def _listed(id_column: str | None) -> list[str]:
-    return [] if id_column is None else [id_column]
+def _listed(column: str | None) -> list[str]:
+    return [] if column is None else [column]
 
 
 def _share_missing(column: Any) -> float:

@@ -17,6 +17,7 @@ from ..method.layout import Layout
 from ..method.missing.sums import IncompleteRaw
 from ..method.moments import Columns
 from ..method.outcome import Outcome
+from ..method.row_weights import RowWeights
 from ..method.set_effects import SetEffects
 from ..method.table import F64, Index, RawTable
 from .cells import Found
@@ -142,6 +143,8 @@ class Patients:
         its ``unit``.
     preflight : tuple of str
         Sentences on what to doubt in the columns of a cohort.
+    weights : ndarray of shape (n,) or None
+        How much each row counts; None where all count the same.
     """
 
     X: Any
@@ -153,6 +156,7 @@ class Patients:
     notes: tuple[str, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
     preflight: tuple[str, ...] = ()
+    weights: F64 | None = None
 
     def logged(self) -> list[str] | None:
         """Of a cohort, the parameter ``log`` of the model that is fitted on it."""
@@ -162,6 +166,21 @@ class Patients:
     def groups(self) -> Index | None:
         """(n,): the number of each row's patient; None where no id is there twice."""
         return None if self.ids is None else numbered(self.ids)
+
+    def taken(self, rows: Index) -> Patients:
+        """Some rows, each as often as it is named; rows of one patient are those that were."""
+        readings = self.readings
+        found = replace(
+            self,
+            X=self.X.take(rows),
+            target=None if self.target is None else self.target[rows],
+            ids=None if self.ids is None else [self.ids[row] for row in rows],
+            row_numbers=self.row_numbers[rows],
+            readings=None if readings is None else replace(readings, table=readings.table[rows]),
+            weights=None if self.weights is None else self.weights[rows],
+        )
+        vars(found)["groups"] = None if self.groups is None else self.groups[rows]
+        return found
 
 
 @dataclass(frozen=True)
@@ -185,6 +204,8 @@ class Cohort:
     groups : (n,) the number of each row's patient, from 0; None where each row is a patient of its own.
     reading : what of a file's reading the results depend on, for the model to remember.
     label_name : what the column of the labels of a diagnosis is called; empty where it has no name.
+    weights : what each row counts; None where all count the same, or rows are on a cluster.
+    weighed : what a model remembers of weights, where there were any.
     """
 
     raw: RawTable | IncompleteRaw
@@ -201,6 +222,8 @@ class Cohort:
     groups: Index | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
     label_name: str = ""
+    weights: RowWeights | None = None
+    weighed: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -211,6 +234,12 @@ class Cohort:
     def layout(self) -> Layout:
         """Which variable each column belongs to."""
         return self.encoding.layout
+
+    @property
+    def counted(self) -> Index:
+        """Rows that stand for all, each as often as it counts."""
+        assert self.rows is not None
+        return np.arange(len(self.rows[0])) if self.weights is None else self.weights.sample
 
     @property
     def n_cases(self) -> int:

@@ -44,6 +44,7 @@ class Roles:
     log : columns of which the logarithm is taken; several may stand in one text, with commas between.
     after : columns that were measured after the outcome, likewise: left out too, and remembered as such.
     max_missing : variables of which more than this share of the rows is missing are left out; None: none are.
+    weights : the column that says how much each row counts.
     """
 
     outcome: OutcomeColumns
@@ -57,6 +58,7 @@ class Roles:
     log: Sequence[str] = ()
     after: Sequence[str] = ()
     max_missing: float | None = None
+    weights: str | None = None
 
 
 def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -> list[str]:
@@ -74,6 +76,8 @@ def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -
     asked += [*(("--keep", column) for column in kept), *(("--log", column) for column in logs)]
     if roles.id_column is not None:
         asked.append(("--id", roles.id_column))
+    if roles.weights is not None:
+        asked.append(("--weights", roles.weights))
     for option, column in asked:
         with findings.noting():
             _require_column(path, names, option, column)
@@ -84,7 +88,16 @@ def choose_features(path: str | PathLike[str], names: list[str], roles: Roles) -
     with findings.noting():
         if roles.id_column is not None and roles.id_column in kept:
             raise InputError(f"{quoted(roles.id_column)} is both --id and --keep: choose one.")
-    for option, others in (("--drop", dropped), ("--keep", kept), ("--id", [roles.id_column])):
+    with findings.noting():
+        if roles.weights is not None and roles.weights in (*kept, roles.id_column):
+            other = "--id" if roles.weights == roles.id_column else "--keep"
+            raise InputError(f"{quoted(roles.weights)} is both --weights and {other}: choose one.")
+    for option, others in (
+        ("--drop", dropped),
+        ("--keep", kept),
+        ("--id", [roles.id_column]),
+        ("--weights", [roles.weights]),
+    ):
         for column in dict.fromkeys(later):
             with findings.noting():
                 if column in others:

@@ -12,9 +12,11 @@ import numpy as np
 
 from ..backends.choose import check_backend, choose_table, without_gpu
 from ..errors import InputError, MissingExtraError
+from ..method.missing.sums import IncompleteRaw
 from ..method.moments import Columns, describe_columns
+from ..method.row_weights import RowWeights
 from ..method.set_effects import SetEffects
-from ..method.table import F64, LARGEST, Index
+from ..method.table import F64, LARGEST, Index, RawTable
 from .encoding import Encoding
 from .from_frame import set_names, with_ids
 from .kinds import ColumnHints
@@ -23,6 +25,7 @@ from .outcomes import Known, Target
 from .patients import Cohort, Patients, note_usable_readings, patients_of, readings_for_fit
 from .reliability import noise_of, refuse_impossible
 from .rules import Findings, note_columns, note_empty, note_not_finite
+from .weights import Weighing
 
 # Complete rows for each column, from which on correlations tell what reliability cannot be.
 ROWS_A_COLUMN = 5
@@ -39,6 +42,7 @@ def open_cohort(
     groups: Any = None,
     knowledge: Knowledge | dict[str, Any] | None = None,
     gpu: bool = True,
+    weights: Any = None,
 ) -> Iterator[Cohort]:
     """A cohort in memory or on a cluster, for as long as it is fitted.
 
@@ -55,6 +59,8 @@ def open_cohort(
     groups : (n,) patient ids, where a patient may have several rows.
     knowledge : what is known of the causal order, or the fields of it; the layout of the cohort then says so.
     gpu : whether a GPU offers all sums that will be asked for; if not, "auto" does not choose one.
+    weights : of rows in memory a :class:`.weights.Weighing`; on a cluster the name of a column, or a dask
+        Series; None where all count the same.
     """
     check_backend(backend)
     in_memory = not nw.dependencies.is_dask_dataframe(X)
@@ -66,7 +72,8 @@ def open_cohort(
     with old_model_kept(estimator):
         if in_memory and backend != "dask":
             backend = backend if gpu else without_gpu(backend)
-            yield _in_memory(estimator, X, target, backend, prevalence, hints, groups, knowledge)
+            asked = (prevalence, hints, groups, knowledge, weights)
+            yield _in_memory(estimator, X, target, backend, *asked)
             return
         if hints is not None and hints.noisy:
             raise InputError(
@@ -79,7 +86,7 @@ def open_cohort(
             from .from_cluster import open_on_cluster
         except ImportError as error:
             raise MissingExtraError("backend='dask' needs Dask: pip install 'rootcausal[dask]'") from error
-        with open_on_cluster(estimator, X, target, prevalence, hints, knowledge) as cohort:
+        with open_on_cluster(estimator, X, target, prevalence, hints, knowledge, weights) as cohort:
             yield cohort
 
 
@@ -144,8 +151,10 @@ def _in_memory(
     hints: ColumnHints | None = None,
     groups: Any = None,
     knowledge: Knowledge | dict[str, Any] | None = None,
+    weighing: Weighing | None = None,
 ) -> Cohort:
     findings = Findings()
+    weights = None if weighing is None else weighing.weights
     of_a_file = isinstance(X, Patients)
     with findings.noting():
         if groups is not None and not of_a_file:
@@ -187,15 +196,19 @@ def _in_memory(
     if sets is not None:
         shared = SetEffects.of(values, sets, ~encoding.layout.discrete)
         measured, values, patients = values, values - shared.shared(values, sets), sets
-    raw = choose_table(backend, values, None if known is None else known.rows)
+    if known is not None and weights is not None:
+        raw, known = _weighted(backend, values, known, weights)
+    else:
+        raw = choose_table(backend, values, None if known is None else known.rows)
     columns = describe_columns(raw, prevalence)
     if known is not None and hints is not None and hints.noisy:
         encoding = _measured_with_error(encoding, hints, columns, values, patients, sets, findings)
         if encoding.noise is not None:
-            raw = choose_table(backend, values, known.rows, noisy=True)
+            raw = choose_table(backend, values, known.rows, noisy=True, weights=weights)
             columns = describe_columns(raw, prevalence)
     if whole:
-        note_columns(values, encoding.seen_names, columns, findings, encoding.dummy)
+        as_they_lie = columns if weights is None else describe_columns(choose_table(backend, values, None))
+        note_columns(values, encoding.seen_names, as_they_lie, findings, encoding.dummy)
         findings.refuse()
     return Cohort(
         raw=raw,
@@ -212,4 +225,17 @@ def _in_memory(
         groups=patients,
         reading=X.reading if of_a_file else {},
         label_name="" if known is None else known.label_name,
+        weights=weights,
+        weighed={} if weighing is None else weighing.facts,
+    )
+
+
+def _weighted(
+    backend: str, values: F64, known: Known, weights: RowWeights
+) -> tuple[RawTable | IncompleteRaw, Known]:
+    """Rows that count differently, and what their outcome is like among all whom they stand for."""
+    assert known.outcome is not None
+    outcome = known.outcome.again(known.values[weights.fine])
+    return choose_table(backend, values, outcome.rows(known.values), weights=weights), replace(
+        known, outcome=outcome
     )

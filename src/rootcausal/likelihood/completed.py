@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..backends.choose import incomplete_part, without_gpu
+from ..backends.choose import choose_table, incomplete_part, without_gpu
 from ..backends.missing_rows import ImputedCopies
 from ..method.layout import Layout
 from ..method.missing.imputation import expectation_maximization, imputer, true_values, view_of
-from ..method.missing.sums import DRAWS
+from ..method.missing.sums import DRAWS, IncompleteRaw
 from ..method.moments import Columns
 from ..method.table import F64, Index
 from ..resampling.training_rows import TrainingRows
@@ -42,7 +42,12 @@ def copies(
     layout = (Layout.numbers(q) if rows.layout is None else rows.layout).take(everything)
     view = view_of(columns, layout, everything, outcome)
     raw = incomplete_part("numba" if rows.backend == "cupy" else without_gpu(rows.backend), rows.X, known)
-    measured, *_ = expectation_maximization(raw, view, n)
+    whole_cohort: IncompleteRaw = raw
+    if rows.weights is not None:
+        of_parts = choose_table(without_gpu(rows.backend), rows.X, known, rows.noisy, rows.weights)
+        assert isinstance(of_parts, IncompleteRaw)
+        whole_cohort = of_parts
+    measured, *_ = expectation_maximization(whole_cohort, view, whole_cohort.shape[0])
     joint = true_values(measured, view)
     lacking = np.isnan(rows.X).any(axis=1) | rows.noisy
     whole, incomplete = np.flatnonzero(~lacking), np.flatnonzero(lacking)

@@ -197,7 +197,7 @@ def unshrunk_effects(rows: TrainingRows, model: CausalModel, penalized: bool = T
     """
     outcome, (n, q) = rows.outcome_of_all, rows.X.shape
     known = outcome.rows(rows.y)
-    raw = choose_table(without_gpu(rows.backend), rows.X, known, rows.noisy)
+    raw = choose_table(without_gpu(rows.backend), rows.X, known, rows.noisy, rows.weights)
     columns = describe_columns(raw, rows.settings.prevalence)
     method = FIRTH if penalized and not isinstance(outcome, WITHOUT_PENALTY) else UNPENALIZED
     if isinstance(outcome, Continuous):
@@ -222,7 +222,12 @@ def _shocks(model: CausalModel, sd: F64) -> F64:
 
 
 def _groups_of(rows: TrainingRows) -> Index | None:
-    """(n,) the patient of each row, where some have several; a matched set is told as a whole anyway."""
+    """(n,) the patient of each row, where some have several, or where they count differently.
+
+    A matched set is told as a whole anyway.
+    """
+    if rows.weights is not None and rows.groups is None:
+        return np.arange(len(rows.X))
     return None if isinstance(rows.outcome_of_all, Matched) else rows.groups
 
 
@@ -312,7 +317,9 @@ def _of_copies(
         groups = _groups_of(rows)
         groups = None if groups is None else groups[numbers]
         if isinstance(rows.outcome_of_all, Continuous):
-            found.append(_line(Z, of_tables[:, 0] * rows.outcome_of_all.sd, groups))
+            found.append(
+                _line(Z, of_tables[:, 0] * rows.outcome_of_all.sd, groups, _weights_of(rows, numbers))
+            )
             continue
         start = found[0].beta if found else None
         found.append(_joint(_likelihood(rows, Z, of_tables, numbers), groups, start, method == FIRTH))
@@ -335,14 +342,19 @@ def _told_apart(Z: F64) -> tuple[Index, np.ndarray]:
     return np.sort(pivots[: int((~nothing).sum())]), involved
 
 
+def _weights_of(rows: TrainingRows, numbers: Index) -> F64 | None:
+    """(n,) what the rows of these numbers count; None where all count the same."""
+    return None if rows.weights is None else rows.weights.weights[numbers]
+
+
 def _likelihood(rows: TrainingRows, Z: F64, of_tables: np.ndarray, numbers: Index) -> Likelihood:
     """Of the outcome, in columns Z (n, k) of the rows of these numbers."""
-    outcome, known = rows.outcome_of_all, rows.y[numbers]
+    outcome, known, weights = rows.outcome_of_all, rows.y[numbers], _weights_of(rows, numbers)
     if isinstance(outcome, Survival):
-        return HazardLikelihood.of(Z, known)
+        return HazardLikelihood.of(Z, known, weights)
     if isinstance(outcome, WITHOUT_PENALTY):
-        return LossLikelihood.of(Z, of_tables, outcome)
-    return LogitLikelihood(Z, known.astype(np.float64))
+        return LossLikelihood.of(Z, of_tables, outcome, weights)
+    return LogitLikelihood(Z, known.astype(np.float64), weights)
 
 
 def _joint(likelihood: Likelihood, groups: Index | None, start: F64 | None, penalized: bool) -> Joint:
@@ -354,10 +366,14 @@ def _joint(likelihood: Likelihood, groups: Index | None, start: F64 | None, pena
     return Joint(found.beta[-k:], own, unbounded, np.inf, found.settled, found.beta)
 
 
-def _line(Z: F64, y: F64, groups: Index | None) -> Joint:
-    """Least squares, with an intercept."""
+def _line(Z: F64, y: F64, groups: Index | None, weights: F64 | None = None) -> Joint:
+    """Least squares, with an intercept; of rows that count differently, weighted."""
     n, k = Z.shape
-    centred, left = Z - Z.mean(axis=0), y - y.mean()
+    if weights is None:
+        centred, left = Z - Z.mean(axis=0), y - y.mean()
+    else:
+        n, root = float(weights.sum()), np.sqrt(weights)
+        centred, left = root[:, None] * (Z - weights @ Z / n), root * (y - weights @ y / n)
     bread = np.linalg.inv(centred.T @ centred)
     coef = bread @ (centred.T @ left)
     left = left - centred @ coef

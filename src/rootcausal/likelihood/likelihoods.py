@@ -19,6 +19,7 @@ from scipy.special import expit
 
 from ..backends.choose import whole_rows
 from ..method.outcome import Loss, Outcome
+from ..method.row_weights import RowWeights
 from ..method.table import COUNT, EXPOSURE, F64, LARGEST_LOG_HAZARD, STAGE, Index
 from ..outcomes.count import CountLoss
 from ..outcomes.follow_up import Spans, moments
@@ -74,14 +75,20 @@ class Likelihood(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LogitLikelihood(Likelihood):
-    """Of labels ``y`` (n,), 0 or 1; the first coefficient is the intercept."""
+    """Of labels ``y`` (n,), 0 or 1, and what each counts (n,), or None; the first coefficient is the
+    intercept.
+    """
 
     Z: F64
     y: F64
+    weights: F64 | None = None
+
+    def _weights(self, rows: slice) -> F64:
+        return np.ones(len(self.y[rows])) if self.weights is None else self.weights[rows]
 
     @property
     def start(self) -> F64:
-        share = float(self.y.mean())
+        share = float(self.y.mean() if self.weights is None else np.average(self.y, weights=self.weights))
         return np.append(np.log(share / (1.0 - share)), np.zeros(self.Z.shape[1]))
 
     def _blocks(self) -> list[slice]:
@@ -98,10 +105,10 @@ class LogitLikelihood(Likelihood):
         for rows in self._blocks():
             A, y = self._design(rows), self.y[rows]
             eta = A @ beta
-            risk = expit(eta)
-            information += (A * (risk * (1.0 - risk))[:, None]).T @ A
-            score += A.T @ (y - risk)
-            loglik -= float(np.logaddexp(0.0, np.where(y > 0, -eta, eta)).sum())
+            risk, weight = expit(eta), self._weights(rows)
+            information += (A * (risk * (1.0 - risk) * weight)[:, None]).T @ A
+            score += A.T @ (weight * (y - risk))
+            loglik -= float((weight * np.logaddexp(0.0, np.where(y > 0, -eta, eta))).sum())
         root = cholesky(information, lower=True)
         inverse = solve_triangular(root, np.eye(beta.size), lower=True)
         if penalized:
@@ -109,13 +116,13 @@ class LogitLikelihood(Likelihood):
             for rows in self._blocks():
                 A = self._design(rows)
                 risk = expit(A @ beta)
-                leverage = risk * (1.0 - risk) * ((A @ inverse.T) ** 2).sum(axis=1)
+                leverage = risk * (1.0 - risk) * self._weights(rows) * ((A @ inverse.T) ** 2).sum(axis=1)
                 score += A.T @ (leverage * (0.5 - risk))
         return Local(loglik, score, inverse.T @ inverse)
 
     def scores(self, beta: F64) -> F64:
         A = self._design(slice(None))
-        return A * (self.y - expit(A @ beta))[:, None]
+        return A * (self._weights(slice(None)) * (self.y - expit(A @ beta)))[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +130,8 @@ class HazardLikelihood(Likelihood):
     """Of the time to an event: Cox's partial likelihood, ties as Efron (1977) has them.
 
     At each event a row is drawn from those at risk. Of d events at one time the l-th finds the others of them
-    gone by the share l / d. Rows are at risk until some time, from a start on, within a stratum.
+    gone by the share l / d, and counts as they do on average. Rows are at risk until some time, from a start
+    on, within a stratum.
 
     Attributes
     ----------
@@ -131,6 +139,7 @@ class HazardLikelihood(Likelihood):
     first, last : (n,) the places, among all times of events, of the first one at which each row is at risk,
         and of the first at which it is no more.
     n_times : how many such times there are; those of one stratum come after those of another.
+    weights : (n,) what each row counts; None where all count the same.
     """
 
     Z: F64
@@ -138,15 +147,16 @@ class HazardLikelihood(Likelihood):
     first: Index
     last: Index
     n_times: int
+    weights: F64 | None = None
 
     @classmethod
-    def of(cls, Z: F64, known: np.ndarray) -> HazardLikelihood:
+    def of(cls, Z: F64, known: np.ndarray, weights: F64 | None = None) -> HazardLikelihood:
         """``known`` is what :class:`rootcausal.outcomes.survival.Survival` knows of the rows."""
         spans = Spans.of(known)
         stop, start = (moments(of, spans.stratum) for of in (spans.time, spans.from_start))
         times = np.unique(stop[spans.event > 0])
         first, last = (np.searchsorted(times, of, side="right") for of in (start, stop))
-        return cls(Z, spans.event, first, last, times.size)
+        return cls(Z, spans.event, first, last, times.size, weights)
 
     @property
     def start(self) -> F64:
@@ -163,6 +173,20 @@ class HazardLikelihood(Likelihood):
         d = np.bincount(self.last[self._had] - 1, minlength=self.n_times)
         of = np.repeat(np.arange(self.n_times), d)
         return of, (np.arange(of.size) - np.repeat(np.cumsum(d) - d, d)) / d[of]
+
+    @cached_property
+    def _counts(self) -> F64:
+        """(n,) what the event of each row counts, zero without one."""
+        return self.event if self.weights is None else self.event * self.weights
+
+    @cached_property
+    def _draw_counts(self) -> F64:
+        """(e,) what each event counts, as those at its time do on average."""
+        of, place = self._draws[0], self.last[self._had] - 1
+        d = np.bincount(place, minlength=self.n_times)
+        whole = np.bincount(place, weights=self._counts[self._had], minlength=self.n_times)
+        found: F64 = (whole / np.maximum(d, 1))[of]
+        return found
 
     def _summed(self, place: Index, values: F64) -> F64:
         """(n_times, m): sums of values (n, m) over the rows whose place is later."""
@@ -197,30 +221,33 @@ class HazardLikelihood(Likelihood):
     def _at(self, beta: F64) -> _Drawn:
         """Ratios, and sums over those at risk; singular where these are lost in rounding."""
         eta = np.minimum(self.Z @ beta, LARGEST_LOG_HAZARD)
-        ratio = np.exp(eta)
+        ratio = np.exp(eta) if self.weights is None else self.weights * np.exp(eta)
         sums = self._of_draws(np.concatenate([ratio[:, None], ratio[:, None] * self.Z], axis=1))
         if not (sums[:, 0] > 0.0).all():
             raise np.linalg.LinAlgError("the hazards of those at risk are lost in rounding")
         total, mean = sums[:, 0], sums[:, 1:] / sums[:, :1]
-        pulled = self._of_rows(np.concatenate([np.ones((total.size, 1)), mean], axis=1) / total[:, None])
+        of_draws = np.concatenate([np.ones((total.size, 1)), mean], axis=1) / total[:, None]
+        pulled = self._of_rows(self._draw_counts[:, None] * of_draws)
         return _Drawn(eta, ratio, total, mean, np.maximum(pulled[:, 0], 0.0), pulled[:, 1:])
 
     def at(self, beta: F64, penalized: bool) -> Local:
         drawn = self._at(beta)
         mean, met = drawn.mean, drawn.ratio * drawn.met
-        root = cholesky((self.Z * met[:, None]).T @ self.Z - mean.T @ mean, lower=True)
+        counts = self._draw_counts
+        weighted = mean if self.weights is None else mean * counts[:, None]
+        root = cholesky((self.Z * met[:, None]).T @ self.Z - weighted.T @ mean, lower=True)
         inverse = solve_triangular(root, np.eye(beta.size), lower=True)
         covariance = inverse.T @ inverse
-        loglik = float(self.event @ drawn.eta - np.log(drawn.total).sum())
-        score = self.event @ self.Z - mean.sum(axis=0)
+        loglik = float(self._counts @ drawn.eta - (counts * np.log(drawn.total)).sum())
+        score = self._counts @ self.Z - weighted.sum(axis=0)
         if penalized:
             loglik += float(np.log(np.diagonal(root)).sum())
             # Half the third cumulants of those at risk, twice contracted with the covariance.
             size = ((self.Z @ inverse.T) ** 2).sum(axis=1)
             sizes = self._of_draws((size * drawn.ratio)[:, None])[:, 0] / drawn.total
-            score += 0.5 * ((met * size) @ self.Z - sizes @ mean)
+            score += 0.5 * ((met * size) @ self.Z - sizes @ weighted)
             score -= (drawn.ratio * ((self.Z @ covariance) * drawn.pulled).sum(axis=1)) @ self.Z
-            score += ((mean @ covariance) * mean).sum(axis=1) @ mean
+            score += ((mean @ covariance) * mean).sum(axis=1) @ weighted
         return Local(loglik, score, covariance)
 
     def scores(self, beta: F64) -> F64:
@@ -230,7 +257,7 @@ class HazardLikelihood(Likelihood):
         np.add.at(own, self._draws[0], drawn.mean)
         last = np.maximum(self.last - 1, 0)
         own = (own / np.maximum(d, 1)[:, None])[last]
-        found: F64 = self.event[:, None] * (self.Z - own)
+        found: F64 = self._counts[:, None] * (self.Z - own)
         return found - drawn.ratio[:, None] * (self.Z * drawn.met[:, None] - drawn.pulled)
 
 
@@ -262,6 +289,7 @@ class LossLikelihood(Likelihood):
     ----------
     known : (n, c) what tables keep of the outcome.
     loss : in the columns.
+    weights : (n,) what each row counts; None where all count the same.
     """
 
     has_penalty: ClassVar[bool] = False
@@ -269,12 +297,14 @@ class LossLikelihood(Likelihood):
     Z: F64
     known: F64
     loss: Loss
+    weights: F64 | None = None
 
     @classmethod
-    def of(cls, Z: F64, known: F64, outcome: Outcome) -> LossLikelihood:
-        k = Z.shape[1]
-        table = whole_rows("numba", Z, known).standardize(np.arange(k), np.zeros(k), np.ones(k))
-        return cls(Z, known, outcome.loss(table, np.arange(k)))
+    def of(cls, Z: F64, known: F64, outcome: Outcome, weights: F64 | None = None) -> LossLikelihood:
+        k, counting = Z.shape[1], None if weights is None else RowWeights(weights)
+        raw = whole_rows("numba", Z, known, weights=counting)
+        table = raw.standardize(np.arange(k), np.zeros(k), np.ones(k))
+        return cls(Z, known, outcome.loss(table, np.arange(k)), weights)
 
     @property
     def start(self) -> F64:
@@ -291,6 +321,10 @@ class LossLikelihood(Likelihood):
         return Local(sums.loglik, np.roll(sums.gradient, b), inverse.T @ inverse)
 
     def scores(self, beta: F64) -> F64:
+        found = self._scores(beta)
+        return found if self.weights is None else found * self.weights[:, None]
+
+    def _scores(self, beta: F64) -> F64:
         k = self.Z.shape[1]
         baseline, eta = beta[: beta.size - k], self.Z @ beta[beta.size - k :]
         if isinstance(self.loss, CountLoss):

@@ -1,4 +1,7 @@
-"""A table made of parts whose rows count differently: classes of a population, or copies of one patient."""
+"""A table made of parts whose rows count differently: classes of a population, or copies of one patient.
+
+Rows of one inclusion weight are such a part, too.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,14 @@ class Part:
     weight : how much one of them counts where mechanisms are learned.
     patients : how many patients of the sample one of them stands for; so it counts in the likelihood.
     measured : (k, n) which values of the columns of their rows are no draws; None where none are.
+    copies : rows in a row that are one patient, filled in so many times.
     """
 
     table: Table
     weight: float
     patients: float
     measured: np.ndarray | None = None
+    copies: int = 1
 
 
 class WeightedTable:

@@ -40,7 +40,7 @@ class HeldRows:
 
     Z: F64
     weights: F64
-    _parts: tuple[tuple[HeldTable, float], ...]
+    _parts: tuple[tuple[HeldTable, float, int], ...]
     measured: np.ndarray | None = None
 
     @classmethod
@@ -54,9 +54,9 @@ class HeldRows:
                     "nonlinear relations are learned from rows in memory, not on a GPU or a cluster: use "
                     "backend='auto', 'numba' or 'numpy', or mechanism='linear'"
                 )
-            held.append((part.table, part.patients))
+            held.append((part.table, part.patients, part.copies))
         return cls(
-            np.concatenate([np.asarray(one.columns) for one, _ in held], axis=1),
+            np.concatenate([np.asarray(one.columns) for one, *_ in held], axis=1),
             np.concatenate([np.full(part.table.shape[0], part.weight) for part in parts]),
             tuple(held),
             _measured(parts),
@@ -71,8 +71,8 @@ class HeldRows:
     def one_a_patient(self) -> tuple[Index, F64]:
         """The first copy of each patient, and their weights (m,)."""
         first, weights, start = [], [], 0
-        for one, patients in self._parts:
-            n, copies = one.columns.shape[1], round(1.0 / patients)
+        for one, _, copies in self._parts:
+            n = one.columns.shape[1]
             rows = np.arange(start, start + n, copies)
             first.append(rows)
             weights.append(self.weights[rows] * copies)
@@ -82,7 +82,7 @@ class HeldRows:
     def table(self, Z: F64) -> Table:
         """Other columns (k, n) of these rows, with their outcomes, each patient counting once."""
         parts, start = [], 0
-        for one, patients in self._parts:
+        for one, patients, _ in self._parts:
             n = one.columns.shape[1]
             parts.append(Part(one.with_columns(Z[:, start : start + n]), 1.0, patients))
             start += n
@@ -95,7 +95,12 @@ def _flat(part: Part) -> Iterator[Part]:
         yield part
         return
     for inside in part.table.parts:
-        scaled = replace(inside, weight=part.weight * inside.weight, patients=part.patients * inside.patients)
+        scaled = replace(
+            inside,
+            weight=part.weight * inside.weight,
+            patients=part.patients * inside.patients,
+            copies=part.copies * inside.copies,
+        )
         yield from _flat(scaled)
 
 

@@ -107,8 +107,9 @@ class Survival(Scored):
         return self.clock.rows_of(Spans.of(known))
 
     def n_telling(self, n: float) -> float:
-        """Those who had the event."""
-        return float(self.clock.events.sum())
+        """Those who had the event; the clock may count rows of unequal weight many times."""
+        events, counted = float(self.clock.events.sum()), float(self.clock.leaving.sum())
+        return events if counted == n else events * n / counted
 
     def loss(self, table: Table, cols: Index) -> HazardLoss:
         return HazardLoss(table, cols, self.start)

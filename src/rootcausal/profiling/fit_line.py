@@ -46,6 +46,7 @@ def fit_arguments(look: Look, path: str | PathLike[str], read_so: Sequence[str] 
         "--negative",
         "--competing",
         "--id",
+        "--weights",
         "--after",
         "--drop",
         "--drop-missing",

@@ -387,7 +387,7 @@ def _left_out(findings: list[Finding]) -> set[str]:
         for one in findings
         if one.in_line
         for option in one.options
-        if option[0] in ("--drop", "--after", "--id", "--strata")
+        if option[0] in ("--drop", "--after", "--id", "--strata", "--weights")
     }
 
 

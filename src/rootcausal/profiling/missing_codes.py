@@ -279,13 +279,19 @@ def weighs_a_survey(cells: Counted) -> bool:
 
 
 def find_survey_weights(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
-    """Columns that say how many people a row stands for, and nothing about the patient."""
-    return about(
+    """Columns that say how many people a row stands for, and nothing about the patient; one weighs rows."""
+    names = [cells.name for cells in columns if kinds[cells.name] in FITTED and weighs_a_survey(cells)]
+    found = about(
         "sampling weight",
-        [cells.name for cells in columns if kinds[cells.name] in FITTED and weighs_a_survey(cells)],
+        names,
         "{columns} {names:spreads|spread} as no body weight does: how many people each row of a survey "
-        "stands for (sampling weight)? That is no property of a patient.",
+        "stands for (sampling weight)? That is no property of a patient: rows count by "
+        "{names:it|one of them}.",
     )
+    return [
+        replace(one, options=(("--weights", names[0]), *(("--drop", other) for other in names[1:])))
+        for one in found
+    ]
 
 
 def missing_words(cells: Counted) -> list[tuple[str, int]]:

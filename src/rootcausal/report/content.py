@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import InputError
 from ..explaining.provenance import left_out, of_sites, parameters_in_words
 from ..explaining.summary import HIDDEN_NOTE
+from ..inputs.weights import in_words as weights_in_words
 from ..likelihood.recalibration import in_words
 from ..method.model import CausalModel
 from ..method.quantiles import CohortQuantiles
@@ -64,6 +65,7 @@ def page_content(
     redact_ids: bool,
     groups: Any = None,
     horizon: float | None = None,
+    weights: Any = None,
 ) -> Content:
     """Everything that the page of these patients shows."""
     units = {} if units is None else units
@@ -75,6 +77,8 @@ def page_content(
     X, ids = model._with_ids(X, ids)
     if groups is not None:
         X, groups = model._with_ids(X, groups, "groups")
+    if weights is not None:
+        X, weights = model._with_ids(X, weights, "weights")
     everybody = model.explain(X, ids=ids, **by)
     if not len(everybody.ids):
         raise InputError("a page is about patients, and the table has no rows")
@@ -120,7 +124,7 @@ def page_content(
     of_all = _labels(everybody.ids, redact_ids)
     labels = [label for label, there in zip(of_all, scored, strict=True) if there]
     not_scored = [label for label, there in zip(of_all, scored, strict=True) if not there]
-    diagnosis = model._found.beside(model._diagnose(X, known, of_all))
+    diagnosis = model._found.beside(model._diagnose(X, known, of_all, weights))
     facts = {
         "numbers": numbers,
         "labels": labels,
@@ -355,10 +359,15 @@ def _made(model: Estimator, notes: Sequence[str], diagnosis: Diagnosis) -> dict[
             reason: None if names is None else [called[name] for name in names]
             for reason, names in why.items()
         },
-        "notes": [*(_text(note, "a note") for note in notes), *set_notes(model), *of_sites(provenance)],
+        "notes": [*(_text(note, "a note") for note in notes), *set_notes(model), *_of_all(provenance)],
         "warnings": [*model._found.fit, *model._found.table],
         **checks_facts(diagnosis, {column: called[owner] for column, owner in owner_of.items()}),
     }
+
+
+def _of_all(provenance: Mapping[str, Any]) -> list[str]:
+    """Sentences on whom the model was learned from: sites, and rows that count differently."""
+    return [*of_sites(provenance), *weights_in_words(provenance)]
 
 
 def _halves(provenance: Mapping[str, Any]) -> str:

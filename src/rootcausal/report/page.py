@@ -72,12 +72,13 @@ def write_report(
     redact_ids: bool = False,
     groups: Any = None,
     horizon: float | None = None,
+    weights: Any = None,
 ) -> Diagnosis:
     """Write the page of these patients; see :meth:`rootcausal.RCI.report` for the parameters.
 
     Returns what the checks found, which the page says too.
     """
-    content = page_content(model, X, known, ids, units, target, notes, redact_ids, groups, horizon)
+    content = page_content(model, X, known, ids, units, target, notes, redact_ids, groups, horizon, weights)
     page = _page(content).encode("utf-8")
     with atomic_write(out) as handle:
         handle.write(page)

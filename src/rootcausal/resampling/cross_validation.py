@@ -22,7 +22,7 @@ class Fold:
 
     Attributes
     ----------
-    rows : (n,) which rows of the cohort these are.
+    rows : (n,) which rows of the cohort these are; one that counts more than others may be there again.
     known : what happened to them.
     predictor : (n,) log-odds, log-hazard or expected value.
     predicted : (n,) risk, risk by the horizon or expected value.
@@ -43,6 +43,8 @@ def fold_by_fold(cohort: TrainingRows, folds: int, random_state: int) -> Iterato
     member = _folds(cohort, int(folds), np.random.default_rng(random_state))
     for fold in range(int(folds)):
         inside, outside = np.flatnonzero(member == fold), np.flatnonzero(member != fold)
+        if cohort.weights is not None:  # told are rows that stand for all of the fold
+            inside = inside[cohort.weights.taken(inside).sample]
         if not inside.size or not cohort.outcome_of_all.is_enough(cohort.y[outside]):
             raise InputError(f"{int(folds)} folds are too many for this cohort: choose fewer")
         with one_blas_thread():

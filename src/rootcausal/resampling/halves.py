@@ -120,9 +120,10 @@ def split_half(
     """Cut a cohort in two, and cohorts drawn from its model; see :meth:`rootcausal.RCI.split_half`."""
     rng = np.random.default_rng(np.random.SeedSequence(random_state))
     with one_blas_thread():
-        same, overlap = _agreement(cohort, _scored(cohort, completion), splits, rng)
-        values = cohort.X if completion is None else completion.draw(cohort.X, 0, cohort.layout)
-        draw = _Drawn.of(cohort, model, values)
+        counted = cohort.counted
+        same, overlap = _agreement(cohort, _scored(counted, completion), splits, rng)
+        values = counted.X if completion is None else completion.draw(counted.X, 0, cohort.layout)
+        draw = _Drawn.of(counted, model, values)
         if isinstance(draw, str):
             return Halves(splits, random_state, same, overlap, why=draw)
         others = (draw.cohort(rng) for _ in range(SIMULATED))

@@ -28,7 +28,7 @@ class LearnedFrom(NamedTuple):
 def learn_from(cohort: TrainingRows, rows: Index, settings: Settings) -> LearnedFrom:
     """Learn from some rows, each as often as it is named, what a fit would have learned from them."""
     y = cohort.y[rows]
-    outcome = cohort.outcome_of_all.again(y)
+    outcome, weights = cohort.outcome_of(rows)
     varies = cohort.varying(rows)
     all_vary = varies.size == cohort.X.shape[1]
     layout = cohort.layout
@@ -38,11 +38,11 @@ def learn_from(cohort: TrainingRows, rows: Index, settings: Settings) -> Learned
     if cohort.whole:
         # An index will do for a copy of the rows, unless a column has to go as well.
         X, some = (cohort.X, rows) if all_vary else (cohort.X[rows[:, None], varies], None)
-        raw = whole_rows(cohort.backend, X, outcome.rows(y), some)
+        raw = whole_rows(cohort.backend, X, outcome.rows(y), some, weights)
         columns = _described(raw, settings.prevalence, cohort.near[varies])
     else:
         noisy = layout is not None and layout.noise is not None
-        raw = choose_table(cohort.backend, cohort.X[rows[:, None], varies], outcome.rows(y), noisy)
+        raw = choose_table(cohort.backend, cohort.X[rows[:, None], varies], outcome.rows(y), noisy, weights)
         columns = describe_columns(raw, settings.prevalence)
     return LearnedFrom(learn_mechanism(raw, columns, settings, None, layout, outcome), varies, outcome)
 

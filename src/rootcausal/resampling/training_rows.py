@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..method.layout import Layout
 from ..method.missing.noise import U64, contents
 from ..method.outcome import Outcome
 from ..method.pipeline import Settings
+from ..method.row_weights import RowWeights
 from ..method.table import F64, Index
 from ..outcomes.binary import Binary
 
@@ -31,7 +32,8 @@ class TrainingRows:
 
     ``seal`` is the checksum of X where it is the user's own array, which may change; ``layout`` says what the
     columns stand for, and None that all are numbers; ``groups`` (n,) are the numbers of the patients, from 0,
-    where these have several rows; ``outcome`` is what y is like, and None that it is labels.
+    where these have several rows; ``outcome`` is what y is like, and None that it is labels; ``weights`` are
+    those of rows that count differently, and None that all count the same.
     """
 
     X: F64
@@ -42,6 +44,7 @@ class TrainingRows:
     layout: Layout | None = None
     groups: Index | None = None
     outcome: Outcome | None = None
+    weights: RowWeights | None = None
 
     @cached_property
     def whole(self) -> bool:
@@ -67,6 +70,24 @@ class TrainingRows:
     def outcome_of_all(self) -> Outcome:
         """That of the whole cohort."""
         return Binary.of(self.y) if self.outcome is None else self.outcome
+
+    def outcome_of(self, rows: Index) -> tuple[Outcome, RowWeights | None]:
+        """What the outcome of some rows is like, each named as often as it is drawn, and what they count."""
+        weights = None if self.weights is None else self.weights.taken(rows)
+        told = rows if weights is None else rows[weights.fine]
+        return self.outcome_of_all.again(self.y[told]), weights
+
+    @property
+    def counted(self) -> TrainingRows:
+        """Patients who count the same, and stand for all: each is there as often as it counts."""
+        if self.weights is None:
+            return self
+        rows = self.weights.sample
+        groups = None if self.groups is None else self.groups[rows]
+        outcome = self.outcome_of_all.again(self.y[rows])
+        return replace(
+            self, X=self.X[rows], y=self.y[rows], seal=None, groups=groups, outcome=outcome, weights=None
+        )
 
     def varying(self, rows: Index) -> Index:
         """Columns that are not the same in all of these rows: a rare finding may be missing from them."""
@@ -110,6 +131,8 @@ class TrainingRows:
         digest.update(np.ascontiguousarray(self.y).data)
         if self.groups is not None:
             digest.update(np.ascontiguousarray(self.groups).data)
+        if self.weights is not None:
+            digest.update(b"weights: " + self.weights.weights.astype("<f8").tobytes())
         return digest.hexdigest()
 
     def _kinds(self) -> str:

@@ -8,6 +8,7 @@ const ROLES = [
   ["--drop", "leave out"],
   ["--after", "measured after the outcome: leave out"],
   ["--id", "names the patients"],
+  ["--weights", "how much each row counts"],
 ];
 // A page of more patients would be slow, or too large to be written.
 const MOST_SHOWN = 20000;
@@ -103,7 +104,7 @@ function fitOptions(state, more) {
   return options;
 }
 
-const isVariable = (state, column) => !["--drop", "--after", "--id"].includes(state.roles.get(column) || "variable");
+const isVariable = (state, column) => !["--drop", "--after", "--id", "--weights"].includes(state.roles.get(column) || "variable");
 
 // Whether an option that look proposes is chosen, and how to choose it; null where it is asked elsewhere.
 function choiceOf(state, [option, value]) {

@@ -151,7 +151,7 @@ def impute(
     joint = true_values(measured_joint, view)
     filling = imputer(view, joint, seed, chosen, taken)
     complete, copies = raw.filled(filling)
-    pooled = PooledRaw([RawPart(complete, 1.0), RawPart(copies, 1.0 / DRAWS)])
+    pooled = PooledRaw([RawPart(complete, 1.0), RawPart(copies, 1.0 / DRAWS, DRAWS)])
     about = pooled.column_moments(view.mean)
     measured = columns.moments.values.sum(axis=0)
     unknown = 1.0 - np.broadcast_to(measured, columns.mean.shape) / n

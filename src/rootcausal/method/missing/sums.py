@@ -86,6 +86,9 @@ class JointSums:
     def __add__(self, other: JointSums) -> JointSums:
         return JointSums(self.total + other.total, self.product + other.product, self.unknown + other.unknown)
 
+    def __rmul__(self, weight: float) -> JointSums:
+        return JointSums(weight * self.total, weight * self.product, weight * self.unknown)
+
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
