@@ -30,18 +30,20 @@ def without_gpu(backend: str) -> str:
 
 
 @overload
-def choose_table(backend: str, X: F64, y: np.ndarray, noisy: bool = False) -> RawTable | IncompleteRaw: ...
+def choose_table(backend: str, X: F64, y: np.ndarray, inexact: bool = False) -> RawTable | IncompleteRaw: ...
 @overload
-def choose_table(backend: str, X: F64, y: None) -> RawTable: ...
-def choose_table(backend: str, X: F64, y: np.ndarray | None, noisy: bool = False) -> RawTable | IncompleteRaw:
+def choose_table(backend: str, X: F64, y: None, inexact: bool = False) -> RawTable: ...
+def choose_table(
+    backend: str, X: F64, y: np.ndarray | None, inexact: bool = False
+) -> RawTable | IncompleteRaw:
     """Wrap the rows in the table that the backend names.
 
-    Labelled rows may have missing values (NaN), or be ``noisy``, measured with error: then it is a table with
-    holes. Each library is imported here
-    and in its own module only, when it is asked for.
+    Labelled rows may have missing values (NaN), or be ``inexact``, measured with error or beyond a limit of
+    detection: then it is a table with holes. Each library is imported here and in its own module only, when
+    it is asked for.
     """
     check_backend(backend)
-    if y is not None and (noisy or has_missing(X)):
+    if y is not None and (inexact or has_missing(X)):
         return incomplete_part(backend, X, y)
     return whole_rows(backend, X, y)
 

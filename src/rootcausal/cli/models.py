@@ -233,7 +233,11 @@ def columns_of(model: "Fitted", na: list[str] | None) -> dict[str, Any]:
         "needed": [names[place] for place in model._needed_variables()],
         "reach": dict(zip(names, encoding.reach(model._model.reach()).tolist(), strict=True)),
         "may_miss": model._completion is not None,
-        "variables": {one.name: one for one in encoding.variables if one.levels or one.log},
+        "variables": {
+            one.name: one
+            for place, one in enumerate(encoding.variables)
+            if one.levels or one.log or place in encoding.limited
+        },
         "na": [*reading.get("na", ()), *(na or ())],
         "origins": reading.get("origins", {}),
         "date_orders": reading.get("date_orders", {}),

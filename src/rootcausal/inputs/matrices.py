@@ -22,6 +22,7 @@ from ..wording import listed, quoted
 from .cells import Found, Texts
 from .encoding import Encoding, from_logarithms
 from .from_frame import as_frame, column_names, names_of, of_array, of_frame, variables
+from .limits import read_at_limits
 from .roles import AS_FITTED, spelt_otherwise
 from .rules import (
     NAMED_AT_MOST,
@@ -47,7 +48,8 @@ class Matrix:
     completion : what filled them in.
     nothing : (n,) patients who are not scored, by :func:`_nothing_told`; None where there are none.
     told : the same with what rows of a matched set share, which ``values`` are without, or as measured, where
-        these are what is expected of true values; None where they are no different.
+        these are what is expected of true values, or of those beyond a limit; None where they are no
+        different.
     """
 
     values: F64
@@ -143,6 +145,7 @@ def matrix_for_scoring(
     by_name = library is not None and hasattr(estimator, "feature_names_in_")
     may_miss = np.full(present.size, by_name or may_fill)
     may_miss[needed] = may_fill
+    found = read_at_limits(found, encoding.limited)
     with findings.noting():
         _refuse_texts_for_numbers(found, encoding)
     table, unlike = encoding.table(found)
@@ -259,14 +262,15 @@ def _completed(
 ) -> Matrix:
     """The same with expected values where needed ones are missing; what nobody needs stays missing."""
     columns = np.flatnonzero(np.isin(encoding.layout.variable, needed))
-    if completion.noise is None and not np.isnan(matrix.values[:, columns]).any():
+    exact = completion.noise is None and completion.limits is None
+    if exact and not np.isnan(matrix.values[:, columns]).any():
         return matrix
     telling = np.setdiff1d(encoding.layout.variable[completion.columns], needed)
     warn_of_not_telling([encoding.names[place] for place in telling if not present[place]])
     values = matrix.values.copy(order="F")
     values[:, columns] = completion.fill(matrix.values)[:, columns]
     told = None
-    if completion.noise is not None:  # people read what was measured
+    if not exact:  # people read what was measured
         told = np.where(np.isnan(matrix.values), values, matrix.values)
     return Matrix(values, matrix.library, measured=matrix.values, completion=completion, told=told)
 

@@ -73,6 +73,11 @@ def open_cohort(
                 "reliability draws true values of rows in memory, and these are on a cluster: fit on a "
                 "sample of them in memory, or without it"
             )
+        if hints is not None and hints.limits:
+            raise InputError(
+                "limits draw values beyond them from rows in memory, and these are on a cluster: fit on a "
+                "sample of them in memory, or without limits"
+            )
         if groups is not None:
             raise InputError("groups are for the bootstrap, which needs the rows in memory: leave them out")
         try:
@@ -123,8 +128,10 @@ def old_model_kept(estimator: Any) -> Iterator[None]:
         raise
 
 
-def _refuse_what_sets_cannot(whole: bool, groups: Any) -> None:
+def _refuse_what_sets_cannot(whole: bool, groups: Any, encoding: Encoding) -> None:
     """What does not go together with matched sets."""
+    if encoding.limited:
+        raise InputError("limits are not for matched sets, which are told by differences: leave them out")
     if not whole:
         raise InputError(
             "values are missing, and rows of matched sets have to be whole: fill in what is missing, "
@@ -182,17 +189,17 @@ def _in_memory(
     shared = measured = None
     if sets is not None:
         with findings.noting():
-            _refuse_what_sets_cannot(whole, groups)
+            _refuse_what_sets_cannot(whole, groups, encoding)
     findings.refuse()
     if sets is not None:
         shared = SetEffects.of(values, sets, ~encoding.layout.discrete)
         measured, values, patients = values, values - shared.shared(values, sets), sets
-    raw = choose_table(backend, values, None if known is None else known.rows)
+    raw = choose_table(backend, values, None if known is None else known.rows, bool(encoding.limited))
     columns = describe_columns(raw, prevalence)
     if known is not None and hints is not None and hints.noisy:
         encoding = _measured_with_error(encoding, hints, columns, values, patients, sets, findings)
         if encoding.noise is not None:
-            raw = choose_table(backend, values, known.rows, noisy=True)
+            raw = choose_table(backend, values, known.rows, inexact=True)
             columns = describe_columns(raw, prevalence)
     if whole:
         note_columns(values, encoding.seen_names, columns, findings, encoding.dummy)

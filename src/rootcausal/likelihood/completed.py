@@ -44,7 +44,7 @@ def copies(
     raw = incomplete_part("numba" if rows.backend == "cupy" else without_gpu(rows.backend), rows.X, known)
     measured, *_ = expectation_maximization(raw, view, n)
     joint = true_values(measured, view)
-    lacking = np.isnan(rows.X).any(axis=1) | rows.noisy
+    lacking = view.lacking(rows.X).any(axis=1) | (layout.noise is not None)
     whole, incomplete = np.flatnonzero(~lacking), np.flatnonzero(lacking)
     order = np.concatenate([whole, incomplete])
     for seed in range(SEEDS):
