@@ -417,6 +417,9 @@ def checked_provenance(provenance: Any, p: int, attribution: Any) -> dict[str, A
         type(share) is float and 0.0 < share < 1.0 for share in reliability.values()
     ):
         raise ValueError("its reliabilities are none")
+    for one in provenance.get("limits", {}).values():
+        if not all(isinstance(text, str) for text in one["said"]) or type(one["cells"]) is not int:
+            raise ValueError("its limits of detection are none")
     return provenance
 
 

@@ -7,6 +7,7 @@ of a cohort (:func:`typed`); cells of new patients are then read one by one, as 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -20,6 +21,11 @@ from ..files.cells import WORDS_FOR_MISSING, Written, is_missing, one_by_one
 from ..method.table import F64, Index
 from .kinds import DatesError, Said, StrangeCellError
 from .labels import text_of
+
+# A number among others that says that it was less, or more: a limit of detection.
+SAYS_LIMIT = re.compile(
+    r"\s*(?:<=?|=<|≤|>=?|=>|≥)\s*[+-]?[\d.,]*\d(?:e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, eq=False)

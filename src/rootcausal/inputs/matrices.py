@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InputError, UnlikeCohortWarning, warn
 from ..files.cells import is_unclear, refuse_unclear
@@ -48,8 +49,7 @@ class Matrix:
     completion : what filled them in.
     nothing : (n,) patients who are not scored, by :func:`_nothing_told`; None where there are none.
     told : the same with what rows of a matched set share, which ``values`` are without, or as measured, where
-        these are what is expected of true values, or of those beyond a limit; None where they are no
-        different.
+        these are what is expected of true values; None where they are no different.
     """
 
     values: F64
@@ -97,10 +97,19 @@ class Matrix:
         if self.measured is None:
             return np.zeros((len(self.values), model.n_variables), dtype=bool)
         filled = np.isnan(self.measured) & ~np.isnan(self.values)
+        return self._by_variable(filled, model) | (self.censored(model) != 0)
+
+    def censored(self, model: CausalModel) -> NDArray[np.int8]:
+        """(n, p): -1 where a value is only known to lie below a limit of detection, 1 where above one."""
+        if self.measured is None or self.completion is None or self.completion.limits is None:
+            return np.zeros((len(self.values), model.n_variables), dtype=np.int8)
+        return self._by_variable(self.completion.censored(self.measured), model)
+
+    def _by_variable(self, of_columns: Any, model: CausalModel) -> Any:
+        """(n, p) of (n, q): the dummies of a variable are missing together."""
         if model.layout is None:
-            return filled
-        # The dummies of a variable are missing together.
-        return filled[:, np.searchsorted(model.layout.variable, np.arange(model.n_variables))]
+            return of_columns
+        return of_columns[:, np.searchsorted(model.layout.variable, np.arange(model.n_variables))]
 
     def drawn(self, layout: Layout) -> F64:
         """(n, q): the values, and at random where they were filled in: they then vary as patients do."""
@@ -270,8 +279,10 @@ def _completed(
     values = matrix.values.copy(order="F")
     values[:, columns] = completion.fill(matrix.values)[:, columns]
     told = None
-    if not exact:  # people read what was measured
-        told = np.where(np.isnan(matrix.values), values, matrix.values)
+    if completion.noise is not None:  # people read what was measured
+        told = np.where(
+            np.isnan(matrix.values) | (completion.censored(matrix.values) != 0), values, matrix.values
+        )
     return Matrix(values, matrix.library, measured=matrix.values, completion=completion, told=told)
 
 

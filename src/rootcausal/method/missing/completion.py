@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..layout import Layout
 from ..moments import Columns
 from ..table import F64, Index
-from .censoring import censored
 from .gaussian import JointGaussian, gaps_of
 from .measurement import behind_measurements, with_measurements
 from .noise import MEASUREMENTS, contents, normals, ranks_among_equals, row_keys, seed_state
@@ -105,10 +105,18 @@ class Completion:
         """
         lacking = np.isnan(X)
         if self.limits is not None:
-            lacking[:, self.columns] |= censored(X[:, self.columns], self.limits)
+            lacking |= self.censored(X) != 0
         if self.noise is not None:
             lacking[:, self.columns[self.noise > 0.0]] = True
         return lacking
+
+    def censored(self, X: F64) -> NDArray[np.int8]:
+        """(n, q): -1 where a value is at a limit of detection or below, 1 where at one or above; else 0."""
+        found = np.zeros(X.shape, dtype=np.int8)
+        if self.limits is not None:
+            values, (lowest, highest) = X[:, self.columns], self.limits
+            found[:, self.columns] = (values >= highest).astype(np.int8) - (values <= lowest).astype(np.int8)
+        return found
 
     def fill(self, X: F64) -> F64:
         """(n, q): X with each NaN replaced by its conditional expectation given all that the row has.
