@@ -6,40 +6,17 @@ read as the limit, by which they are known again, and drawn beyond it as missing
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..errors import InputError
-from ..files.cells import one_by_one
 from ..wording import quoted
-from .cells import Found, Texts
+from .cells import Found, Texts, beside_sign, limit_in
 from .encoding import Encoding
 from .infer_types import by_place
 from .kinds import NO_LIMITS, Limits
 from .rules import Findings
-
-# A sign and a number; of 38+ the sign comes last.
-_FIGURES = r"([+-]?[\d.,]+(?:e[+-]?\d+)?)"
-_BELOW = re.compile(rf"(?:<=?|=<|≤)\s*{_FIGURES}", re.ASCII | re.IGNORECASE)
-_ABOVE = re.compile(rf"(?:>=?|=>|≥)\s*{_FIGURES}|{_FIGURES}\s*\+", re.ASCII | re.IGNORECASE)
-
-
-def limit_in(text: str) -> Limits:
-    """The limit that a text such as "<3", ">100" or "38+" says; none where it says none."""
-    below = _BELOW.fullmatch(text.strip())
-    number = float(one_by_one((_beside_sign(text),), decimal_comma=True)[0])
-    if not math.isfinite(number):
-        return NO_LIMITS
-    return Limits(lowest=number) if below else Limits(highest=number)
-
-
-def _beside_sign(text: str) -> str:
-    """What stands beside the sign; empty where there is none."""
-    found = _BELOW.fullmatch(text.strip()) or _ABOVE.fullmatch(text.strip())
-    return "" if found is None else next(filter(None, found.groups()))
 
 
 def limits_of(column: Any, said: Any) -> Limits:
@@ -76,7 +53,7 @@ def _read(text: str, limits: Limits) -> str:
     said = limit_in(text)
     if said == NO_LIMITS or not (said.lowest <= limits.lowest and said.highest >= limits.highest):
         return text  # "<5" where the limit is 3 says less than is asked
-    return _beside_sign(text)
+    return beside_sign(text)
 
 
 def read_at_limits(found: Found, limits: Mapping[int, Limits]) -> Found:
