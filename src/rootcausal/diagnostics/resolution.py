@@ -13,8 +13,8 @@ import numpy as np
 
 from ..method.layout import Layout
 from ..method.table import Index
-from ..screening.resolution import COARSE, PILE, coarse_steps, piles_of, without_ties
-from ..wording import amount, listed, pasted, quoted
+from ..screening.resolution import COARSE, PILE, coarse_steps, piles_of, without_ties, written
+from ..wording import amount, pasted, quoted
 from .checked import Checked
 from .diagnosis import Check
 from .specification import NEVER, CheckSpec, Text
@@ -72,9 +72,13 @@ def check_resolution(checked: Checked) -> Check:
         "doubtful",
         float(len(found)),
         names=list(dict.fromkeys(one.name for one in found)),
-        found=listed([one.finding for one in found], COLUMNS_SAID),
+        found="; ".join([*(one.finding for one in found[:COLUMNS_SAID]), *_more(len(found))]),
         advice="; ".join(advice[:COLUMNS_SAID]),
     )
+
+
+def _more(n: int) -> list[str]:
+    return [f"and {n - COLUMNS_SAID} more findings like these"] if n > COLUMNS_SAID else []
 
 
 def _coarse(checked: Checked) -> Iterator[Coarse]:
@@ -88,14 +92,15 @@ def _coarse(checked: Checked) -> Iterator[Coarse]:
             values[missing[rows, column]] = np.nan
         logged = name in checked.logged
         for pile in piles_of(values):
-            value = float(np.exp(pile.value)) if logged else pile.value
+            value = float(f"{np.exp(pile.value):.12g}") if logged else pile.value
             end, sign = ("least", "<") if pile.below else ("greatest", ">")
             yield Coarse(
                 pile.share / PILE,
                 name,
                 f"{pile.share:.0%} of patients have the {end} value of {quoted(name, 40)}, {amount(value)}",
-                f"where {quoted(name, 40)} could not be measured beyond {amount(value)}, say so: --limit "
-                f"{pasted(f'{name}={sign}{value:.12g}')}, and values are drawn from what is expected there",
+                f"where {quoted(name, 40)} could not be measured beyond {amount(value)}, say so (--limit "
+                f"{pasted(f'{name}={sign}{written(value)}')}): values there are then drawn from what is "
+                "expected",
             )
         steps = None if logged else coarse_steps(values)
         if steps is not None:
@@ -103,7 +108,7 @@ def _coarse(checked: Checked) -> Iterator[Coarse]:
             yield Coarse(
                 steps.in_sd / COARSE,
                 name,
-                f"values of {quoted(name, 40)} are {how} of {amount(steps.size)}, {steps.in_sd:.1f} of its "
+                f"values of {quoted(name, 40)} are {how} of {amount(steps.size)}, which is {steps.in_sd:.1f} "
                 "standard deviations",
                 f"give {quoted(name, 40)} with more digits; where there are none, and it is no count or "
                 "score that comes in such steps, say how large the error is: --reliability "

@@ -116,6 +116,12 @@ def coarse_steps(values: F64) -> Steps | None:
     return None
 
 
+def written(value: float) -> str:
+    """A number as a user writes it, to the last digit: 3, 0.25."""
+    short = f"{value:.12g}"
+    return short if float(short) == value else repr(value)
+
+
 def _begins_a_count(different: F64) -> bool:
     """Whether the least is what many truly have: none of an amount, or one of what is counted."""
     return bool(different[0] == 0.0 or (different[0] == 1.0 and (different == np.rint(different)).all()))
