@@ -36,6 +36,7 @@ NAMES = [
     "unconfounded",
     "unmeasured",
     "logarithm",
+    "resolution",
     "in_range",
 ]
 
@@ -229,7 +230,13 @@ def test_one_column_and_no_survivor():
     with pytest.warns(UserWarning, match="the outcome depends on no variable"):
         model = RCI(alpha=1e-12).fit(x, rng.integers(0, 2, 100))
     diagnosis = model.diagnose(x, rng.integers(0, 2, 100))
-    assert [check.name for check in diagnosis.checks] == [*NAMES[:-3], "logarithm", "learned", "in_range"]
+    assert [check.name for check in diagnosis.checks] == [
+        *NAMES[:-4],
+        "logarithm",
+        "resolution",
+        "learned",
+        "in_range",
+    ]
     json.dumps(diagnosis.to_dict(), allow_nan=False)
 
 

@@ -326,6 +326,7 @@ def test_units_and_labels_of_sites_are_those_of_the_model() -> None:
         (RCI(backend="numpy"), "backend"),
         (RCI(confounding="merge"), "confounding"),
         (RCI(reliability={"crp": 0.9}), "reliability"),
+        (RCI(limits={"crp": "<3"}), "limits"),
         (RCISurvival(competing=2), "competing"),
         (RCI(positive=["yes", "maybe"]), "several labels"),
         (RCIRegressor(outcome="count"), "another outcome"),

@@ -267,6 +267,7 @@ def test_codes_for_missing(values: np.ndarray, codes: list[str]) -> None:
     assert sorted(said) == sorted(codes)
 
 
+# Below 100, where all numbers are below 1, is no limit of theirs.
 @pytest.mark.parametrize("word", ["?", ".", "unknown", "Not done", "<100", "n.d."])
 def test_words_among_numbers(word: str) -> None:
     texts = [word if k in (3, 9) else f"{x:.3f}" for k, x in enumerate(NOISE[:, 2])]

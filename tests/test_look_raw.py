@@ -140,9 +140,13 @@ def test_not_known_that_goes_with_the_outcome_is_a_finding() -> None:
 
 def test_more_than_a_number_is_no_limit_of_detection() -> None:
     weeks = [str(w) if w < 38 else "38+" for w in np.clip(np.rint(NOISE[:, 2] * 4 + 33), 20, 40).astype(int)]
-    one = named(look(table(gestation=weeks), "ill"), "code for missing")
-    assert one is not None and "beyond what could be measured" not in one.sentence
-    assert "'38+' among numbers, which is that or more" in one.sentence
+    one = named(look(table(gestation=weeks), "ill"), "limit")
+    assert one is not None and "limit of detection" not in one.sentence
+    assert (
+        "'38+' in " in one.sentence
+        and "less, or more, than could be measured, or was written" in one.sentence
+    )
+    assert one.options == (("--limit", "gestation=>38"),)
 
 
 # --- ids, dates, names, sites -----------------------------------------------------------------------------

@@ -246,6 +246,7 @@ ALL_PARAMETERS: dict[str, Any] = {
     "log": None,
     "mechanism": "linear",
     "reliability": None,
+    "limits": None,
 }
 EVERY_ESTIMATOR = [
     pytest.param(

@@ -33,21 +33,21 @@ def without_gpu(backend: str) -> str:
 
 @overload
 def choose_table(
-    backend: str, X: F64, y: np.ndarray, noisy: bool = False, weights: RowWeights | None = None
+    backend: str, X: F64, y: np.ndarray, inexact: bool = False, weights: RowWeights | None = None
 ) -> RawTable | IncompleteRaw: ...
 @overload
-def choose_table(backend: str, X: F64, y: None) -> RawTable: ...
+def choose_table(backend: str, X: F64, y: None, inexact: bool = False) -> RawTable: ...
 def choose_table(
-    backend: str, X: F64, y: np.ndarray | None, noisy: bool = False, weights: RowWeights | None = None
+    backend: str, X: F64, y: np.ndarray | None, inexact: bool = False, weights: RowWeights | None = None
 ) -> RawTable | IncompleteRaw:
     """Wrap the rows in the table that the backend names.
 
-    Labelled rows may have missing values (NaN), or be ``noisy``, measured with error: then it is a table with
-    holes. Rows of unequal ``weights`` are in parts. Each library is imported here and in its own module only,
-    when it is asked for.
+    Labelled rows may have missing values (NaN), or be ``inexact``, measured with error or beyond a limit of
+    detection: then it is a table with holes. Rows of unequal ``weights`` are in parts. Each library is
+    imported here and in its own module only, when it is asked for.
     """
     check_backend(backend)
-    if y is not None and (noisy or has_missing(X)):
+    if y is not None and (inexact or has_missing(X)):
         if weights is None:
             return incomplete_part(backend, X, y)
         where = _one_place(backend, (DRAWS * X.shape[0], X.shape[1]))

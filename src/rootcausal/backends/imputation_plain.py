@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from ..method.missing.gaussian import JointGaussian, gaps_of, scattered
+from ..method.missing.gaussian import JointGaussian, gaps_of
 from ..method.missing.noise import U64, normals
 from ..method.table import F64, Index
 
@@ -30,5 +32,5 @@ def draw_rows(Z: F64, joint: JointGaussian, state: np.uint64, keys: U64, ids: In
     out[:] = Z[:, None, : out.shape[2]]
     for gap in gaps_of(Z, joint):
         for draw in range(out.shape[1]):
-            noise = normals(state, keys[gap.rows, None], draw, ids[gap.places])
-            out[gap.rows[:, None], draw, gap.places] = gap.mean + scattered(gap.precision, noise)
+            noise = partial(normals, state, keys[gap.rows, None], draw)
+            out[gap.rows[:, None], draw, gap.places] = gap.drawn(ids, noise)

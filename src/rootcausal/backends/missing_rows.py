@@ -74,7 +74,7 @@ class MemoryIncomplete:
         return self._X.shape[0], self._X.shape[1]
 
     def incomplete_rows(self) -> int:
-        return int(_lacking(self._X, np.arange(self.shape[1])).sum())
+        return int(_any_in_rows(np.isnan, self._X, np.arange(self.shape[1])).sum())
 
     def column_moments(self, shift: F64) -> ColumnMoments:
         return measured_moments(self._X, self._y, shift)
@@ -125,7 +125,7 @@ class MemoryIncomplete:
     def _incomplete(self, view: View) -> np.ndarray:
         """(n,) which rows lack a column of the view; asked for in each round, and found once."""
         if self._split is None or self._split[0] is not view:
-            self._split = view, _lacking(self._X, view.cols)
+            self._split = view, _any_in_rows(view.lacking, self._X, view.cols)
         return self._split[1]
 
     def _sums(self, view: View, rows: Index, joint: JointGaussian | None) -> JointSums:
@@ -230,8 +230,9 @@ class ImputedCopies:
 
     def measured(self, cols: Index) -> np.ndarray:
         """(k, DRAWS · g) which values are no draws."""
-        of_view = self._filling.view.cols[cols]
-        return np.repeat(~np.isnan(self._X[self._rows[:, None], of_view]), DRAWS, axis=0).T
+        view = self._filling.view
+        known = ~view.lacking(self._X[self._rows[:, None], view.cols])[:, cols]
+        return np.repeat(known, DRAWS, axis=0).T
 
     def by_class(self) -> tuple[ImputedCopies, ImputedCopies]:
         controls, cases = (
@@ -282,7 +283,7 @@ class ImputedCopies:
         out += view.mean
         # What was measured stays as it was, to the last bit.
         measured = self._X[rows[:, None], view.cols][:, None, :]
-        unknown = np.isnan(measured)
+        unknown = view.lacking(measured)
         if noise is not None:
             unknown |= noise[:-1] > 0.0
         gaps = np.broadcast_to(unknown, out.shape)
@@ -327,13 +328,13 @@ def measured_moments(X: F64, y: np.ndarray | None, shift: F64) -> ColumnMoments:
     return ColumnMoments(count, sums[0], sums[1], sums[2], None if score is None else with_score)
 
 
-def _lacking(X: F64, cols: Index) -> np.ndarray:
+def _any_in_rows(lacks: Callable[[F64], np.ndarray], X: F64, cols: Index) -> np.ndarray:
     """(n,) which rows lack one of these columns."""
     lacking = np.zeros(len(X), dtype=bool)
     height = max(1, VALUES_A_BLOCK // max(1, cols.size))
     for start in range(0, len(X), height):
         rows = slice(start, start + height)
-        lacking[rows] = np.isnan(X[rows][:, cols]).any(axis=1)
+        lacking[rows] = lacks(X[rows][:, cols]).any(axis=1)
     return lacking
 
 

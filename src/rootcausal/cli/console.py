@@ -223,6 +223,20 @@ def say_weights(model: "Estimator") -> None:
         say(line)
 
 
+def say_limits(model: "Estimator") -> None:
+    """Say which columns have limits of detection, and how many values lie beyond these."""
+    told = model.provenance_.get("limits")
+    if told:
+        named = [
+            f"{one_line(name, 40)} {' '.join(one['said'])} ({plural(one['cells'], 'value')})"
+            for name, one in told.items()
+        ]
+        say(
+            f"limits of detection: {listed(named, LOGS_SHOWN)}; values beyond them are drawn within them, by "
+            "what was measured in the same patient"
+        )
+
+
 def say_sets(model: "Estimator") -> None:
     """Say which variables are read as one, where that was asked for."""
     merged = model.provenance_.get("merged")
@@ -511,7 +525,16 @@ def made_with(model: "Estimator") -> dict[str, Any]:
         del parameters["missing"]
     if "horizon" in parameters:
         parameters["horizon"] = f"{model.provenance_['horizon']:g}"
-    for name in ("alpha", "prevalence", "confounding", "levels", "dispersion", "positive", "reliability"):
+    for name in (
+        "alpha",
+        "prevalence",
+        "confounding",
+        "levels",
+        "dispersion",
+        "positive",
+        "reliability",
+        "limits",
+    ):
         if name in parameters and parameters[name] is None:
             del parameters[name]
     competing = parameters.pop("competing", None)
@@ -531,6 +554,12 @@ def made_with(model: "Estimator") -> dict[str, Any]:
         parameters["reliability"] = listed(
             [f"{one_line(name, 40)} {share:.2g}" for name, share in told.items()]
         )
+    if parameters.get("limits"):
+        limited = model._encoding.limited.items()
+        said = [
+            f"{one_line(model._encoding.names[place], 40)} {' '.join(one.said)}" for place, one in limited
+        ]
+        parameters["limits"] = listed(said)
     if logs:
         parameters["log"] = listed([one_line(name, 40) for name in logs])
     if known:

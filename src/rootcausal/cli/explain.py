@@ -282,8 +282,12 @@ def _not_measured(
 ) -> str:
     """Of the variables that the model uses, those that were not measured and are not among the causes."""
     told = {name for cause in causes for name in (cause.variable, *cause.members)}
-    names = (explanation.feature_names[k] for k in explanation._model.order if explanation.imputed[row, k])
-    missing = [called[name] for name in names if name not in told]
+    names = {
+        name: explanation.limit(row, k)
+        for k in explanation._model.order
+        if explanation.imputed[row, k] and (name := explanation.feature_names[k]) not in told
+    }
+    missing = [f"{called[name]} ({limit})" if limit else called[name] for name, limit in names.items()]
     # On a line of its own, so that causes are seen at once.
     return f"\nnot measured: {listed(missing, MISSING_NAMED)}" if missing else ""
 
@@ -343,7 +347,8 @@ def _cause(cause: "RootCause", name: str, explanation: "Explanation", words: "Wo
     if cause.imputed and cause.members:
         name += " (not all measured)"
     elif cause.imputed:
-        name += f" (not measured; {value} expected)"
+        limit = explanation.limit(row, explanation.feature_names.index(cause.variable))
+        name += f" ({limit or 'not measured'}; {value} expected)"
     elif cause.level is not None:
         name += f" = {value}"
     text = f"{name} {words.beside(cause.shapley)}"

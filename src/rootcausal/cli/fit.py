@@ -20,6 +20,7 @@ from .console import (
     say_cohort,
     say_filled_in,
     say_known,
+    say_limits,
     say_mechanism,
     say_names,
     say_order,
@@ -262,6 +263,7 @@ def _say_model(model: "Fitted", known: KnowledgeOptions) -> None:
     say_filled_in(model)
     say_reliability(model)
     say_weights(model)
+    say_limits(model)
     say_sets(model)
     for line in words.populations:
         say(line)

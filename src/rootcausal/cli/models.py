@@ -54,6 +54,7 @@ WORTH_A_LINE = (
     "part of the outcome",
     "decides",
     "nearly decides",
+    "limit",
     "code for missing",
     "zero for missing",
     "not known tells",
@@ -143,13 +144,14 @@ def _preflight(patients: "Patients", roles: "Roles") -> tuple[str, ...]:
         silent |= {"contradiction", "competing event"}  # which label it is was said
     if getattr(roles.outcome, "competing", ()):
         silent.add("competing event")
-    answered = _answered(patients, roles)
+    answered, limited = _answered(patients, roles), set(map(str, roles.hints.limits))
     doubts = [
         one
         for one in seen.findings
         if one.name in WORTH_A_LINE
         and one.name not in silent
         and one.columns != (roles.id_column,)
+        and not (one.name == "limit" and limited.issuperset(one.columns))
         and (one.in_line or not one.columns or not answered.issuperset(one.columns))
     ]
     for one in doubts[:DOUBTS_SHOWN]:
@@ -233,7 +235,11 @@ def columns_of(model: "Fitted", na: list[str] | None) -> dict[str, Any]:
         "needed": [names[place] for place in model._needed_variables()],
         "reach": dict(zip(names, encoding.reach(model._model.reach()).tolist(), strict=True)),
         "may_miss": model._completion is not None,
-        "variables": {one.name: one for one in encoding.variables if one.levels or one.log},
+        "variables": {
+            one.name: one
+            for place, one in enumerate(encoding.variables)
+            if one.levels or one.log or place in encoding.limited
+        },
         "na": [*reading.get("na", ()), *(na or ())],
         "origins": reading.get("origins", {}),
         "date_orders": reading.get("date_orders", {}),

@@ -8,6 +8,7 @@ and last what is written or printed.
 import inspect
 import math
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
@@ -275,6 +276,15 @@ class TableOptions(ReadingOptions):
             "Many times, or with commas between.",
         ),
     ] = None
+    limit: Annotated[
+        list[str] | None,
+        of_table(
+            metavar="COLUMN=<N",
+            help="A limit of detection, in quotes: 'crp=<3', below which nothing was measured, or "
+            "'crp=>100', above which nothing was. Values at or beyond it are drawn from what is expected "
+            "there. Many times.",
+        ),
+    ] = None
     missing: HowMissing = "impute"
     weights: Annotated[
         str | None,
@@ -291,6 +301,7 @@ class TableOptions(ReadingOptions):
             "kinds": chosen_kinds(self.kind),
             "missing": self.missing,
             "reliability": chosen_reliability(self.reliability),
+            "limits": chosen_limits(self.limit),
         }
 
     def roles(self, outcome: "OutcomeColumns") -> "Roles":
@@ -647,6 +658,21 @@ def chosen_reliability(texts: list[str] | None) -> dict[str | int, Any] | None:
             if name in said:
                 raise typer.BadParameter(f"{quoted(name)} is given twice.", param_hint="--reliability")
             said[name] = value
+    return said or None
+
+
+def chosen_limits(texts: list[str] | None) -> dict[str | int, Any] | None:
+    """Read ``crp=<3`` and ``crp=>100``, one of each a column; the name may itself hold an equals sign."""
+    said: dict[str | int, Any] = {}
+    for text in texts or []:
+        # The last equals sign before a sign that is no part of "<=".
+        found = re.fullmatch(r"(.+?)\s*=\s*([<>≤≥].*|[^=<>]+\+)", text.strip())
+        if found is None:
+            raise typer.BadParameter(
+                f"write COLUMN=<LIMIT or COLUMN=>LIMIT, as in 'crp=<3', not {quoted(text)}.",
+                param_hint="--limit",
+            )
+        said.setdefault(found[1].strip(), []).append(found[2].strip())
     return said or None
 
 

@@ -19,6 +19,7 @@ from .halves import check_halves
 from .linearity import check_linearity
 from .logarithms import check_logarithm
 from .outcomes import OF_OUTCOME, OutcomeChecks
+from .resolution import check_resolution
 from .unmeasured import check_unmeasured
 from .without_outcomes import checks_without_outcomes
 
@@ -50,6 +51,7 @@ def _diagnose(checked: Checked) -> Diagnosis:
         *of_outcome.checks(checked, evidence),
         *_of_errors(evidence, checked, of_outcome),
         *(() if checked.nonlinear else (check_logarithm(checked, checked.score),)),
+        check_resolution(checked),
         *of_model,
     )
     not_made = [of_outcome.not_asked, _of_levels(of_outcome) if evidence.with_levels.any() else ""]

@@ -28,6 +28,7 @@ from .proportional_hazards import EVENTS, PROPORTIONAL, check_events, check_prop
 from .proportional_odds import SPEC as PROPORTIONAL_ODDS
 from .proportional_odds import check_proportional_odds
 from .regressions import PlainCounts, PlainHazard, PlainLine, PlainLogit, PlainStages
+from .resolution import SPEC as RESOLUTION
 from .reverse_causation import DIAGNOSIS, NUMBER, check_reverse_causation, check_reverse_causation_of_number
 from .specification import CheckSpec
 from .unmeasured import SPEC as UNMEASURED
@@ -43,6 +44,7 @@ OF_ANY = (
     UNMEASURED,
     HALVES,
     logarithms.SPEC,
+    RESOLUTION,
     IN_RANGE,
     AS_NAMED,
 )

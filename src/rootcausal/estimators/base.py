@@ -41,7 +41,7 @@ from .parameters import (
     chosen_settings,
     parameter_names,
     plain_parameters,
-    refuse_noise_that_is_not_taken,
+    refuse_what_is_not_exact,
 )
 
 # What only some methods need is imported by them: who makes an estimator waits for none of it.
@@ -88,6 +88,7 @@ class Estimator(TransformerMixin, BaseEstimator):
     knowledge: Knowledge | dict[str, Any] | None
     confounding: str | None
     reliability: dict[str | int, Any] | None
+    limits: dict[str | int, Any] | None
 
     merged_sets_: Sets
     _encoding: Encoding
@@ -132,8 +133,8 @@ class Estimator(TransformerMixin, BaseEstimator):
     def _check_parameters(self) -> tuple[Settings, ColumnHints]:
         """How to learn, and what the user says of the columns; a parameter that cannot be is refused."""
         settings = self._settings()
-        hints = chosen_hints(self.kinds, self.missing, self.log, self.reliability)
-        refuse_noise_that_is_not_taken(hints, settings)
+        hints = chosen_hints(self.kinds, self.missing, self.log, self.reliability, self.limits)
+        refuse_what_is_not_exact(hints, settings)
         chosen_confounding(self.confounding)
         check_backend(self.backend)
         return settings, hints

@@ -104,6 +104,11 @@ class RCI(ClassifierMixin, OfOneColumn):
         patient (``groups``) measure the same, and tell it. Mechanisms and effects are then those of true
         values, patients' shocks are what is expected of them, and intervals hold the doubt. For linear
         mechanisms and rows in memory. None, and a share of 1, take values for exact.
+    limits : dict, default None
+        Limits of detection by column, as in ``{"crp": "<3"}``, ``{"crp": [">100"]}`` or, of both,
+        ``["<3", ">100"]``, in the column's own unit: values at or beyond one, and cells that say so ("<3",
+        "<2"), are censored. They are drawn from what is expected of them within the limit, as missing values.
+        For linear mechanisms and rows in memory.
 
     Attributes
     ----------
@@ -147,6 +152,7 @@ class RCI(ClassifierMixin, OfOneColumn):
         mechanism: str = "linear",
         confounding: str | None = None,
         reliability: dict[str | int, Any] | None = None,
+        limits: dict[str | int, Any] | None = None,
         outcome: str = "binary",
         levels: Sequence[Any] | None = None,
     ) -> None:
@@ -164,6 +170,7 @@ class RCI(ClassifierMixin, OfOneColumn):
         self.mechanism = mechanism
         self.confounding = confounding
         self.reliability = reliability
+        self.limits = limits
         self.outcome = outcome
         self.levels = levels
 

@@ -79,6 +79,8 @@ def _no_curves(cohort: Cohort, parameters: Mapping[str, Any]) -> str | None:
     """Why nonlinear equations cannot be had for these patients."""
     if cohort.layout.noise is not None:
         return "Values that are measured with error are taken in by straight lines alone."
+    if cohort.layout.limits is not None:
+        return "Values beyond a limit of detection are taken in by straight lines alone."
     if cohort.rows is None:
         return "These rows are on a cluster, and nonlinear equations are learned in memory."
     if parameters["backend"] == "cupy":

@@ -12,13 +12,14 @@ from typing import Any, cast
 import numpy as np
 
 from ..errors import InputError
-from ..inputs.kinds import KINDS, ColumnHints, Reliability, Said
+from ..inputs.kinds import KINDS, ColumnHints, Limits, Reliability, Said
 from ..inputs.knowledge import Knowledge
+from ..inputs.limits import limits_of
 from ..inputs.reliability import reliability_of
 from ..inputs.rules import Findings
 from ..method.ordering.ordering import VARIANTS, Variant
 from ..method.pipeline import ATTRIBUTIONS, Settings
-from ..wording import plain
+from ..wording import listed, plain, quoted
 
 MISSING = ("impute", "refuse")
 MECHANISMS = ("linear", "nonlinear", "auto")
@@ -88,7 +89,9 @@ def _share_of_population(prevalence: float) -> float:
     return float(prevalence)
 
 
-def chosen_hints(kinds: Any, missing: str, log: Any = None, reliability: Any = None) -> ColumnHints:
+def chosen_hints(
+    kinds: Any, missing: str, log: Any = None, reliability: Any = None, limits: Any = None
+) -> ColumnHints:
     """What these parameters of :class:`rootcausal.RCI` say of columns; one error says all that is wrong."""
     if missing not in list(MISSING):
         raise InputError(f"missing must be 'impute' or 'refuse', not {missing!r}")
@@ -104,8 +107,13 @@ def chosen_hints(kinds: Any, missing: str, log: Any = None, reliability: Any = N
             "reliability must be a dict of column names and shares, as in {'bili': 0.9}, "
             f"not {type(reliability).__name__}"
         )
+    if limits is not None and not isinstance(limits, Mapping):
+        raise InputError(
+            "limits must be a dict of column names and limits of detection, as in {'crp': '<3'}, "
+            f"not {type(limits).__name__}"
+        )
     findings, known, logs = Findings(), dict[str | int, Said](), list[str | int]()
-    noisy = dict[str | int, Reliability]()
+    noisy, limited = dict[str | int, Reliability](), dict[str | int, Limits]()
     for column, kind in (kinds or {}).items():
         with findings.noting():
             known[_column("kinds", column)] = _kind(column, kind)
@@ -115,15 +123,28 @@ def chosen_hints(kinds: Any, missing: str, log: Any = None, reliability: Any = N
     for column, said in (reliability or {}).items():
         with findings.noting():
             noisy[_column("reliability", plain(column))] = reliability_of(column, plain(said))
+    for column, said in (limits or {}).items():
+        with findings.noting():
+            limited[_column("limits", plain(column))] = limits_of(column, plain(said))
     findings.refuse()
     noisy = {column: one for column, one in noisy.items() if not one.exact}
     if noisy and missing != "impute":
         raise InputError("reliability draws true values as missing ones are drawn: leave missing='impute'")
-    return ColumnHints(known, missing == "impute", logs, noisy)
+    if limited and missing != "impute":
+        raise InputError("limits draw values beyond them as missing ones are drawn: leave missing='impute'")
+    both = [quoted(column) for column in limited if column in noisy]
+    if both:
+        raise InputError(f"{listed(both)}: a column has a reliability, or limits of detection, not both")
+    return ColumnHints(known, missing == "impute", logs, noisy, limited)
 
 
-def refuse_noise_that_is_not_taken(hints: ColumnHints, settings: Settings) -> None:
-    """Say which methods take no columns that are measured with error."""
+def refuse_what_is_not_exact(hints: ColumnHints, settings: Settings) -> None:
+    """Say which methods take no columns that are measured with error, and none with limits of detection."""
+    if hints.limits and settings.mechanism == "nonlinear":
+        raise InputError(
+            "mechanism='nonlinear' takes values for exact, and a limit of detection leaves them open: leave "
+            "limits out, or choose mechanism='linear'"
+        )
     if hints.noisy and (settings.mechanism == "nonlinear" or settings.attribution.name == "paper"):
         asked = "mechanism='nonlinear'" if settings.mechanism == "nonlinear" else "attribution='paper'"
         raise InputError(
@@ -149,6 +170,9 @@ def plain_parameters(parameters: Mapping[str, Any], log: Sequence[str] | None) -
     noisy = found.get("reliability")
     if noisy is not None:
         found["reliability"] = {_name(column): plain(one) for column, one in noisy.items()}
+    limited = found.get("limits")
+    if limited is not None:
+        found["limits"] = {_name(column): _plain(one) for column, one in limited.items()}
     return found | {"kinds": _plain_kinds(found["kinds"]), "log": log}
 
 

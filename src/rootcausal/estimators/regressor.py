@@ -71,6 +71,7 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
         mechanism: str = "linear",
         confounding: str | None = None,
         reliability: dict[str | int, Any] | None = None,
+        limits: dict[str | int, Any] | None = None,
         outcome: str = "continuous",
         dispersion: float | None = None,
     ) -> None:
@@ -86,6 +87,7 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
         self.mechanism = mechanism
         self.confounding = confounding
         self.reliability = reliability
+        self.limits = limits
         self.outcome = outcome
         self.dispersion = dispersion
 

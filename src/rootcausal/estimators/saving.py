@@ -20,6 +20,7 @@ from ..inputs.infer_types import put_on_log_scale
 from ..inputs.kinds import ColumnHints, Variable
 from ..inputs.knowledge import Knowledge
 from ..inputs.label_groups import may_be_called
+from ..inputs.limits import limits_by_place, put_limits
 from ..inputs.naming import namings_of
 from ..inputs.rules import IN_PYTHON, Findings
 from ..likelihood.effects import Effects
@@ -94,8 +95,9 @@ def _encoding(
     decimal_comma = saved.provenance.get("reading", {}).get("decimal_comma", False)
     encoding = Encoding(tuple(variables), layout.precedence, decimal_comma)
     encoding = put_on_log_scale(encoding, hints.logs, IN_PYTHON, findings)
+    encoding = put_limits(encoding, limits_by_place(hints.limits, encoding.names, findings), findings)
     if findings:
-        raise ValueError("a variable that it takes the logarithm of is none")
+        raise ValueError("a variable that it takes the logarithm of, or that has a limit, is none")
     labels = saved.provenance.get("labels", {})
     if not isinstance(labels, dict):  # never a path that a file would have us read
         raise ValueError("its labels are none")

@@ -90,6 +90,7 @@ class RCISurvival(Estimator):
         mechanism: str = "linear",
         confounding: str | None = None,
         reliability: dict[str | int, Any] | None = None,
+        limits: dict[str | int, Any] | None = None,
     ) -> None:
         self.alpha = alpha
         self.variant = variant
@@ -106,6 +107,7 @@ class RCISurvival(Estimator):
         self.mechanism = mechanism
         self.confounding = confounding
         self.reliability = reliability
+        self.limits = limits
 
     def __sklearn_tags__(self) -> Any:
         """What is told of a patient are a time and an event: two columns."""

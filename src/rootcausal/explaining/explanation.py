@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError, RootCausalWarning
 from ..inputs.from_frame import patient_ids
-from ..inputs.kinds import Variable
+from ..inputs.kinds import NO_LIMITS, Variable
 from ..inputs.levels import TableInWords, level_texts
 from ..inputs.matrices import Matrix
 from ..method.confounded_sets import Sets
@@ -65,7 +65,8 @@ class Explanation:
     provenance : how the model was made.
     scored : (n,) False for patients of whom nothing was measured that the model goes by: of them nothing is
         said, and all numbers but ``data`` are NaN.
-    imputed : (n, p) where a value was not measured.
+    imputed : (n, p) where a value was not measured, or only known to lie beyond a limit of detection.
+    censored : (n, p) -1 where it lies at or below such a limit, 1 at or above one; 0 elsewhere.
     beyond : (n, p) where a number that was measured, and that the model uses, lies beyond the range of the
         cohort: what is said of the patient is extrapolation.
     unlike : (n, p) by how much a shock lies beyond all that patients of the fit had, in parts of their span;
@@ -106,6 +107,7 @@ class Explanation:
     provenance: dict[str, Any]
     scored: np.ndarray
     imputed: np.ndarray
+    censored: np.ndarray
     beyond: np.ndarray
     unlike: F64
     covariates: tuple[str, ...]
@@ -194,6 +196,7 @@ class Explanation:
             provenance=provenance,
             scored=np.ones(n, dtype=bool) if matrix.nothing is None else ~matrix.nothing,
             imputed=imputed,
+            censored=matrix.censored(model),
             beyond=beyond,
             unlike=_unlike(model, errors, imputed, quantiles, provenance),
             imputation_sd=imputation_sd,
@@ -253,6 +256,7 @@ class Explanation:
             "data",
             "scored",
             "imputed",
+            "censored",
             "beyond",
             "unlike",
             "covariate_effect",
@@ -426,6 +430,11 @@ class Explanation:
             return self._cells.text(row, c)
         return ", ".join(f"{self.feature_names[m]} {self._cells.text(row, m)}" for m in of_set.places)
 
+    def limit(self, row: int, c: int) -> str:
+        """What was measured where that is no number but a limit of detection, ``<3``; empty elsewhere."""
+        side = int(self.censored[row, c]) if c < len(self.variables) else 0
+        return self.variables[c].limits.said[0 if side < 0 else -1] if side else ""
+
     def what_if(self, variable: str | int, error: float | None = None, *, level: Any = None) -> WhatIf:
         """Predict outcome and measurements with one shock, or one level, set.
 
@@ -477,7 +486,8 @@ class Explanation:
         A set that is read as one has a row in place of its members, without a value.
 
         Columns: id, variable, label and unit (of a model with labels), value (measured, or expected), level
-        (in words; null for numbers), imputed (the value was not measured), beyond (it lies beyond the range
+        (in words; null for numbers), limit (of a model with limits of detection: ``<3``, where that was
+        measured; else null), imputed (the value was not measured), beyond (it lies beyond the range
         of the cohort: extrapolation), unlike (its shock lies beyond all that patients of the fit had), error
         (shock in standard deviations), shapley (what the shock adds: log-odds, log-hazard, or units of the
         number), rank (1 is the patient's strongest), root_cause (Definition 1: shapley is above zero; of what
@@ -495,6 +505,7 @@ class Explanation:
         columns = {
             "value": listed.data,
             "level": np.hstack([levels, np.full((n, len(self.sets)), None)]) if self.sets else levels,
+            "limit": self._limits(),
             "imputed": listed.imputed,
             "beyond": self._with_sets(self.beyond),
             "unlike": self._with_sets(self.unlike > 0),
@@ -523,6 +534,15 @@ class Explanation:
         """(n, p + s): of sets, whether it is so of any member."""
         of_sets = [of_variables[:, list(one.places)].any(axis=1) for one in self.sets]
         return np.column_stack([of_variables, *of_sets])
+
+    def _limits(self) -> np.ndarray | None:
+        """(n, p + s): the limits that were measured, in words, else None; None where no variable has any."""
+        if all(variable.limits == NO_LIMITS for variable in self.variables):
+            return None
+        found = np.full(self.listed.values.shape, None, dtype=object)
+        for row, c in zip(*self.censored.nonzero(), strict=True):
+            found[row, c] = self.limit(row, c)
+        return found
 
     def _labels(self) -> dict[str, np.ndarray]:
         """(p + s,) labels and units, where somebody gave any."""

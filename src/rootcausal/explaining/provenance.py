@@ -19,6 +19,7 @@ from ..inputs.rules import MOSTLY_MISSING
 from ..inputs.sampling import doubt_of_prevalence
 from ..inputs.weights import doubt_of
 from ..method.confounded_sets import Together
+from ..method.missing.censoring import censored
 from ..method.missing.imputation import MOST_COLUMNS, MOST_NONLINEAR, Imputation
 from ..method.model_parts import HETEROSCEDASTIC, NONLINEAR, Mechanism
 from ..method.ordering.ordering import Ordering
@@ -57,6 +58,8 @@ def how_it_was_made(learned: Learned, cohort: Cohort, parameters: dict[str, Any]
         more["missing"] = _what_was_filled_in(learned.imputation, cohort)
     if cohort.layout.noise is not None:
         more["reliability"] = _how_reliable(cohort.layout.noise, cohort)
+    if cohort.layout.limits is not None:
+        more["limits"] = _how_limited(cohort)
     return {
         "rootcausal": __version__,
         "parameters": parameters,
@@ -133,6 +136,17 @@ def _how_reliable(noise: F64, cohort: Cohort) -> dict[str, float]:
     """The share of each variable's variance that is no measurement error, of those that have some."""
     shares = _by_name(1.0 - (noise / cohort.columns.sd) ** 2, cohort)
     return {name: float(share) for name, share in shares.items() if share < 1.0}
+
+
+def _how_limited(cohort: Cohort) -> dict[str, dict[str, Any]]:
+    """The limits of detection of variables, as they were said, and how many values lie at or beyond them."""
+    assert cohort.rows is not None and cohort.layout.limits is not None
+    beyond = _by_name(censored(cohort.rows[0], cohort.layout.limits).sum(axis=0).astype(float), cohort)
+    names = cohort.encoding.names
+    return {
+        names[place]: {"said": one.said, "cells": int(beyond[names[place]])}
+        for place, one in cohort.encoding.limited.items()
+    }
 
 
 def _doubts_of_imputation(filled: Imputation, cohort: Cohort, order: Index, alpha: float) -> Iterator[str]:
@@ -223,6 +237,10 @@ def parameters_in_words(provenance: Mapping[str, Any]) -> dict[str, Any]:
         shares = provenance.get("reliability", {}).items()
         said = [f"{one_line(name, 40)} {share:.2f}" for name, share in shares]
         found["reliability"] = listed(said, NAMED_ON_PAPER)
+    if found.get("limits"):
+        told = provenance.get("limits", {}).items()
+        said = [f"{one_line(name, 40)} {' '.join(one['said'])}" for name, one in told]
+        found["limits"] = listed(said, NAMED_ON_PAPER)
     if found.get("knowledge"):
         found["knowledge"] = Knowledge.of(found["knowledge"]).in_words(NAMED_ON_PAPER)
     return found

@@ -58,6 +58,7 @@ Fitted = TypeVar("Fitted", bound=Estimator)
 NEEDS_ROWS = {
     "confounding": "looks at the errors of patients",
     "reliability": "draws true values of patients",
+    "limits": "draw values of patients beyond them",
     "competing": "follows patients after other events",
 }
 ALL_ROWS = {"raw": 0, "only": None}

@@ -33,12 +33,13 @@ QUANTILES = ("value_quantiles", "error_quantiles")
 PROBABILITY = "ancestor_probability"
 COMPLETION = ("completion_mean", "completion_columns", "completion_covariance")
 NOISE = "completion_noise"
+LIMITS = "completion_limits"
 SET_QUANTILES = "set_quantiles"
 # Of the columns of covariates that are in the causal order.
 ADJUSTED = "covariate_quantiles"
 # Of rows of matched sets, by the fields of what they share.
 SHARED = {f"shared_{field}": field for field in ("columns", "mean", "within", "between")}
-OTHERS = {"margins", PROBABILITY, ADJUSTED, SET_QUANTILES, *QUANTILES, *COMPLETION, NOISE, *SHARED}
+OTHERS = {"margins", PROBABILITY, ADJUSTED, SET_QUANTILES, *QUANTILES, *COMPLETION, NOISE, LIMITS, *SHARED}
 # Each becomes an object: a file of a few bytes must not become millions of them.
 MOST_VARIABLES = 1_000_000
 # Of a variable; more are no levels.
@@ -134,6 +135,8 @@ def write(path: str | PathLike[str], saved: SavedModel) -> None:
         arrays |= zip(COMPLETION, (kept.mean, kept.columns, kept.covariance), strict=True)
         if kept.noise is not None:
             arrays[NOISE] = kept.noise
+        if kept.limits is not None:
+            arrays[LIMITS] = kept.limits
     if saved.shared is not None:
         arrays |= {name: getattr(saved.shared, field) for name, field in SHARED.items()}
     models = [saved.model]
@@ -293,7 +296,7 @@ def checked_levels(described: Any, p: int) -> dict[int, Levels]:
 
 
 def checked_completion(arrays: dict[str, np.ndarray], q: int) -> Completion | None:
-    if not any(name in arrays for name in (*COMPLETION, NOISE)):
+    if not any(name in arrays for name in (*COMPLETION, NOISE, LIMITS)):
         return None
     m = arrays[COMPLETION[1]].size
     columns = taken(arrays, COMPLETION[1], m, whole=True)
@@ -311,7 +314,10 @@ def checked_completion(arrays: dict[str, np.ndarray], q: int) -> Completion | No
     noise = taken(arrays, NOISE, m) if NOISE in arrays else None
     if noise is not None and not (np.isfinite(noise).all() and (noise >= 0).all() and noise.any()):
         raise ValueError("the noise of its completion is none")
-    return Completion(mean, columns, covariance, noise)
+    limits = taken(arrays, LIMITS, 2, m) if LIMITS in arrays else None
+    if limits is not None and not ((limits[0] < limits[1]).all() and np.isfinite(limits).any()):
+        raise ValueError("the limits of its completion are none")
+    return Completion(mean, columns, covariance, noise, limits)
 
 
 def _shared(arrays: dict[str, np.ndarray], q: int, outcome: str) -> SetEffects | None:
@@ -411,6 +417,9 @@ def checked_provenance(provenance: Any, p: int, attribution: Any) -> dict[str, A
         type(share) is float and 0.0 < share < 1.0 for share in reliability.values()
     ):
         raise ValueError("its reliabilities are none")
+    for one in provenance.get("limits", {}).values():
+        if not all(isinstance(text, str) for text in one["said"]) or type(one["cells"]) is not int:
+            raise ValueError("its limits of detection are none")
     return provenance
 
 

@@ -7,6 +7,8 @@ of a cohort (:func:`typed`); cells of new patients are then read one by one, as 
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -18,8 +20,27 @@ import numpy as np
 from ..files.arrow import is_numeric, is_text, pa
 from ..files.cells import WORDS_FOR_MISSING, Written, is_missing, one_by_one
 from ..method.table import F64, Index
-from .kinds import DatesError, Said, StrangeCellError
+from .kinds import NO_LIMITS, DatesError, Limits, Said, StrangeCellError
 from .labels import text_of
+
+# A sign and a number; of 38+ the sign comes last.
+_FIGURES = r"([+-]?[\d.,]*\d(?:e[+-]?\d+)?)"
+_BELOW = re.compile(rf"(?:<=?|=<|≤)\s*{_FIGURES}", re.ASCII | re.IGNORECASE)
+_ABOVE = re.compile(rf"(?:>=?|=>|≥)\s*{_FIGURES}|{_FIGURES}\s*\+", re.ASCII | re.IGNORECASE)
+
+
+def beside_sign(text: str) -> str:
+    """The number of a cell such as "<3"; empty where it is no such cell."""
+    found = _BELOW.fullmatch(text.strip()) or _ABOVE.fullmatch(text.strip())
+    return "" if found is None else next(filter(None, found.groups()))
+
+
+def limit_in(text: str) -> Limits:
+    """The limit of detection that a text such as "<3", ">100" or "38+" says; none where it says none."""
+    number = float(one_by_one((beside_sign(text),), decimal_comma=True)[0])
+    if not math.isfinite(number):
+        return NO_LIMITS
+    return Limits(lowest=number) if _BELOW.fullmatch(text.strip()) else Limits(highest=number)
 
 
 @dataclass(frozen=True, eq=False)

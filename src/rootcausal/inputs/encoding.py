@@ -20,7 +20,7 @@ from ..method.layout import Layout
 from ..method.ordering.precedence import Precedence
 from ..method.table import F64, LARGEST, Index
 from .cells import Cells, Found, Texts
-from .kinds import Variable
+from .kinds import NO_LIMITS, Limits, Variable
 from .labels import text_of
 from .naming import Naming, named
 
@@ -69,7 +69,19 @@ class Encoding:
         found = Layout.of_variables(
             [one.levels for one in self.variables], [one.kind == "nominal" for one in self.variables]
         )
-        return replace(found, precedence=self.precedence, noise=self.noise)
+        return replace(found, precedence=self.precedence, noise=self.noise, limits=self._limits(found))
+
+    def _limits(self, layout: Layout) -> F64 | None:
+        """(2, q) limits of detection of the columns; None where there are none."""
+        if not self.limited:
+            return None
+        found = np.tile([[-np.inf], [np.inf]], layout.n_columns)
+        for place, limits in self.limited.items():
+            ends = np.array([limits.lowest, limits.highest])
+            if self.variables[place].log:  # nothing positive is below a limit that is not
+                ends = np.where(ends > 0, logarithms(ends), -np.inf)
+            found[:, layout.columns_of(place)[0]] = ends
+        return found
 
     def knowing(self, precedence: Precedence | None) -> Encoding:
         """The same variables, and what is known of their causal order."""
@@ -127,15 +139,26 @@ class Encoding:
         """The variables of which the method sees the logarithm."""
         return [place for place, variable in enumerate(self.variables) if variable.log]
 
+    @cached_property
+    def limited(self) -> dict[int, Limits]:
+        """The variables with limits of detection, by their places, and these."""
+        found = enumerate(self.variables)
+        return {place: variable.limits for place, variable in found if variable.limits != NO_LIMITS}
+
     def logged(self) -> list[str] | None:
         """The same as the parameter ``log`` of :class:`rootcausal.RCI` says it."""
         return [self.names[place] for place in self.on_log_scale] or None
 
     def described(self) -> dict[str, dict[str, Any]]:
-        """Variables that are no numbers, or on a log scale, by name, as a model remembers them."""
+        """Variables that are no numbers, on a log scale, or with limits, by name, as a model remembers it."""
         with_levels = [self.variables[place] for place in self.with_levels]
+        found: dict[str, dict[str, Any]]
         found = {one.name: {"kind": one.kind, "levels": list(one.levels)} for one in with_levels}
-        return found | {name: {"kind": "number", "log": True} for name in self.logged() or ()}
+        found |= {name: {"kind": "number", "log": True} for name in self.logged() or ()}
+        for place, limits in self.limited.items():
+            name = self.names[place]
+            found[name] = {"kind": "number", **found.get(name, {}), "limits": limits.said}
+        return found
 
     @cached_property
     def dummy(self) -> np.ndarray:
@@ -168,7 +191,8 @@ class Encoding:
 
         Each cell is read by itself. A text that is no level is NaN, and zero where the variable is a number:
         who reads them refuses such cells. A number that is no level counts as the nearest one, unless levels
-        have no order. Numbers are copied only where something has to change and they may be the user's own.
+        have no order; one beyond a limit of detection is the limit. Numbers are copied only where something
+        has to change and they may be the user's own.
         """
         values, unlike = found.values, Unlike({}, {})
         changes: dict[int, F64] = {}
@@ -189,6 +213,10 @@ class Encoding:
                 unlike.unseen[place] = odd.unseen
             if odd.nearest:
                 unlike.nearest[place] = odd.nearest
+        for place, limits in self.limited.items():
+            column = changes.get(place, values[:, place])
+            at = np.clip(column, limits.lowest, limits.highest)
+            changes[place] = np.where(np.isinf(column), column, at)  # which is refused
         if changes and found.borrowed:
             values = values.copy(order="F")
         for place, changed in changes.items():

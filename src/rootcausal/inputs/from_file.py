@@ -23,6 +23,7 @@ from .encoding import Encoding, cells_of_levels
 from .infer_types import read_cells
 from .kinds import Variable
 from .knowledge import note_known
+from .limits import as_limits
 from .matrices import first_strange, warn_of_lacking, warn_of_nearest, warn_of_unseen
 from .outcomes import ChosenOutcome, Mask, OutcomeCells, OutcomeColumns, numbers_in, texts_in
 from .patients import Patients, note_usable_readings, readings_of
@@ -227,8 +228,8 @@ class Wanted:
         left out if they hold text. Where values of these ``may_miss``, columns of new patients may lack, too.
     id_column, drop_missing, na : as in :class:`.roles.Roles`.
     reach : the largest values that a model can score.
-    variables : of a model, those that are no numbers, or on a log scale. A level of them that the cohort did
-        not have is missing, with a warning.
+    variables : of a model, those that are no numbers, on a log scale, or with limits of detection. A level of
+        them that the cohort did not have is missing, with a warning.
     origins, date_orders : the days from which a model counts dates, and how its cohort wrote them.
     decimal_comma : the cohort of a model wrote 1,234 for 1.234.
     """
@@ -398,6 +399,8 @@ class Reading:
         if not variable.levels:
             if cells.texts is None:
                 return cells
+            cells = replace(cells, texts=as_limits(cells.texts, variable.limits))
+            assert cells.texts is not None
             strange = first_strange(cells.texts, comma)
             if strange is not None:
                 if is_unclear(strange):

@@ -13,11 +13,12 @@ import numpy as np
 from ..errors import InputError
 from ..files.cells import Written, decimal_commas, is_number, one_by_one, refuse_unclear
 from ..wording import listed, one_line, quoted
-from .cells import Cells, Found, Texts, typed
+from .cells import Cells, Found, Texts, limit_in, typed
 from .encoding import Encoding
 from .kinds import (
     MOST_LEVELS,
     MOST_ORDINAL_NUMBERS,
+    NO_LIMITS,
     TOO_MANY_LEVELS,
     ColumnError,
     DatesError,
@@ -81,8 +82,10 @@ def _too_many(found: dict[str, str], advice: Advice) -> str:
 
 def _mixed(found: dict[str, str], advice: Advice) -> str:
     cells = [f"{quoted(cell, 30)} in {quoted(name)}" for name, cell in found.items()]
+    beyond = [advice.limit(name, cell) for name, cell in found.items() if limit_in(cell) != NO_LIMITS]
+    limits = f". Where that is a limit of detection, say {beyond[0]}; else correct" if beyond else ". Correct"
     return (
-        f"numbers and other text are mixed: {listed(cells, NAMED_AT_MOST)}. Correct these cells, or "
+        f"numbers and other text are mixed: {listed(cells, NAMED_AT_MOST)}{limits} these cells, or "
         f"{advice.other}"
     )
 

@@ -5,6 +5,7 @@ A kind is inferred from the values, always said, and set by the user where that 
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -52,6 +53,35 @@ _OF_WORDS = {
 }
 
 
+@dataclass(frozen=True)
+class Limits:
+    """The limits of detection of a column of numbers: a value at one of them lies there or beyond."""
+
+    lowest: float = -math.inf
+    highest: float = math.inf
+
+    @property
+    def below(self) -> bool:
+        return self.lowest > -math.inf
+
+    @property
+    def above(self) -> bool:
+        return self.highest < math.inf
+
+    @property
+    def said(self) -> list[str]:
+        """As users say them: "<3", ">100"."""
+        found = [f"<{text_of(self.lowest)}"] if self.below else []
+        return [*found, f">{text_of(self.highest)}"] if self.above else found
+
+    def sign(self, value: float) -> str:
+        """What stands before a value where it is shown: "<" of one at or below the lower limit."""
+        return "<" if value <= self.lowest else ">" if value >= self.highest else ""
+
+
+NO_LIMITS = Limits()
+
+
 @dataclass(frozen=True, slots=True)
 class Variable:
     """One column of a user's table.
@@ -66,6 +96,7 @@ class Variable:
     log : whether the method sees the logarithm of a number; what is shown of it is in its own unit.
     label, unit, digits : what it is called where people read of it, the unit of its values, and with how many
         digits behind the point they are shown; empty, or None, where nobody said (see :mod:`.naming`).
+    limits : of detection, of a number, in its own unit.
     """
 
     name: str
@@ -75,6 +106,7 @@ class Variable:
     label: str = ""
     unit: str = ""
     digits: int | None = None
+    limits: Limits = NO_LIMITS
 
     @property
     def shown(self) -> str:
@@ -103,13 +135,15 @@ class Reliability:
 class ColumnHints:
     """What the user says of kinds, by name or place of a column, and whether values may be missing.
 
-    ``logs`` names the columns of which the logarithm is taken, ``noisy`` says how reliable others are.
+    ``logs`` names the columns of which the logarithm is taken, ``noisy`` says how reliable others are, and
+    ``limits`` where they could not be measured.
     """
 
     kinds: Mapping[str | int, Said]
     may_miss: bool
     logs: Sequence[str | int] = ()
     noisy: Mapping[str | int, Reliability] = field(default_factory=dict)
+    limits: Mapping[str | int, Limits] = field(default_factory=dict)
 
 
 NO_HINTS = ColumnHints({}, may_miss=False)

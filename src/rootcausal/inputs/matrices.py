@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InputError, UnlikeCohortWarning, warn
 from ..files.cells import is_unclear, refuse_unclear
@@ -22,6 +23,7 @@ from ..wording import listed, quoted
 from .cells import Found, Texts
 from .encoding import Encoding, from_logarithms
 from .from_frame import as_frame, column_names, names_of, of_array, of_frame, variables
+from .limits import read_at_limits
 from .roles import AS_FITTED, spelt_otherwise
 from .rules import (
     NAMED_AT_MOST,
@@ -95,10 +97,19 @@ class Matrix:
         if self.measured is None:
             return np.zeros((len(self.values), model.n_variables), dtype=bool)
         filled = np.isnan(self.measured) & ~np.isnan(self.values)
+        return self._by_variable(filled, model) | (self.censored(model) != 0)
+
+    def censored(self, model: CausalModel) -> NDArray[np.int8]:
+        """(n, p): -1 where a value is only known to lie below a limit of detection, 1 where above one."""
+        if self.measured is None or self.completion is None or self.completion.limits is None:
+            return np.zeros((len(self.values), model.n_variables), dtype=np.int8)
+        return self._by_variable(self.completion.censored(self.measured), model)
+
+    def _by_variable(self, of_columns: Any, model: CausalModel) -> Any:
+        """(n, p) of (n, q): the dummies of a variable are missing together."""
         if model.layout is None:
-            return filled
-        # The dummies of a variable are missing together.
-        return filled[:, np.searchsorted(model.layout.variable, np.arange(model.n_variables))]
+            return of_columns
+        return of_columns[:, np.searchsorted(model.layout.variable, np.arange(model.n_variables))]
 
     def drawn(self, layout: Layout) -> F64:
         """(n, q): the values, and at random where they were filled in: they then vary as patients do."""
@@ -143,6 +154,7 @@ def matrix_for_scoring(
     by_name = library is not None and hasattr(estimator, "feature_names_in_")
     may_miss = np.full(present.size, by_name or may_fill)
     may_miss[needed] = may_fill
+    found = read_at_limits(found, encoding.limited)
     with findings.noting():
         _refuse_texts_for_numbers(found, encoding)
     table, unlike = encoding.table(found)
@@ -259,7 +271,8 @@ def _completed(
 ) -> Matrix:
     """The same with expected values where needed ones are missing; what nobody needs stays missing."""
     columns = np.flatnonzero(np.isin(encoding.layout.variable, needed))
-    if completion.noise is None and not np.isnan(matrix.values[:, columns]).any():
+    exact = completion.noise is None and completion.limits is None
+    if exact and not np.isnan(matrix.values[:, columns]).any():
         return matrix
     telling = np.setdiff1d(encoding.layout.variable[completion.columns], needed)
     warn_of_not_telling([encoding.names[place] for place in telling if not present[place]])
@@ -267,7 +280,9 @@ def _completed(
     values[:, columns] = completion.fill(matrix.values)[:, columns]
     told = None
     if completion.noise is not None:  # people read what was measured
-        told = np.where(np.isnan(matrix.values), values, matrix.values)
+        told = np.where(
+            np.isnan(matrix.values) | (completion.censored(matrix.values) != 0), values, matrix.values
+        )
     return Matrix(values, matrix.library, measured=matrix.values, completion=completion, told=told)
 
 

@@ -24,7 +24,8 @@ from .cells import Found
 from .encoding import Encoding
 from .from_frame import as_frame, column_names, names_of, of_array, of_frame, set_names, variables
 from .infer_types import infer_types, put_on_log_scale
-from .kinds import ColumnHints, Variable
+from .kinds import ColumnHints, Said, Variable
+from .limits import limits_by_place, put_limits, read_at_limits
 from .rules import (
     IN_PYTHON,
     Advice,
@@ -96,7 +97,11 @@ def readings_of(
     if hints is None:
         encoding = Encoding.numbers(names)
     else:
-        encoding, fine = infer_types(found, names, hints.kinds, advice, findings)
+        limits = limits_by_place(hints.limits, names, findings)
+        found = read_at_limits(found, limits)
+        kinds = dict[str | int, Said](dict.fromkeys(limits, "number")) | dict(hints.kinds)
+        encoding, fine = infer_types(found, names, kinds, advice, findings)
+        encoding = put_limits(encoding, limits, findings)
         encoding = put_on_log_scale(encoding, hints.logs, advice, findings)
         encoding = replace(encoding, decimal_comma=encoding.decimal_comma or decimal_comma)
         usable = usable & fine

@@ -87,6 +87,10 @@ class Advice:
         """What says that a column holds numbers."""
         return f"--kind {pasted(f'{name}=number')}" if self.in_a_shell else f"kinds={{{name!r}: 'number'}}"
 
+    def limit(self, name: str, said: str) -> str:
+        """What says that nothing is measured beyond a limit."""
+        return f"--limit {pasted(f'{name}={said}')}" if self.in_a_shell else f"limits={{{name!r}: {said!r}}}"
+
     def not_measured(self, name: str) -> str:
         """What to do about a 0 that stands for no measurement."""
         return f"say so with --na {pasted(f'{name}=0')}" if self.in_a_shell else "put NaN"

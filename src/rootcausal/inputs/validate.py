@@ -80,6 +80,11 @@ def open_cohort(
                 "reliability draws true values of rows in memory, and these are on a cluster: fit on a "
                 "sample of them in memory, or without it"
             )
+        if hints is not None and hints.limits:
+            raise InputError(
+                "limits draw values beyond them from rows in memory, and these are on a cluster: fit on a "
+                "sample of them in memory, or without limits"
+            )
         if groups is not None:
             raise InputError("groups are for the bootstrap, which needs the rows in memory: leave them out")
         try:
@@ -130,8 +135,10 @@ def old_model_kept(estimator: Any) -> Iterator[None]:
         raise
 
 
-def _refuse_what_sets_cannot(whole: bool, groups: Any) -> None:
+def _refuse_what_sets_cannot(whole: bool, groups: Any, encoding: Encoding) -> None:
     """What does not go together with matched sets."""
+    if encoding.limited:
+        raise InputError("limits are not for matched sets, which are told by differences: leave them out")
     if not whole:
         raise InputError(
             "values are missing, and rows of matched sets have to be whole: fill in what is missing, "
@@ -191,20 +198,21 @@ def _in_memory(
     shared = measured = None
     if sets is not None:
         with findings.noting():
-            _refuse_what_sets_cannot(whole, groups)
+            _refuse_what_sets_cannot(whole, groups, encoding)
     findings.refuse()
     if sets is not None:
         shared = SetEffects.of(values, sets, ~encoding.layout.discrete)
         measured, values, patients = values, values - shared.shared(values, sets), sets
+    inexact = bool(encoding.limited)
     if known is not None and weights is not None:
-        raw, known = _weighted(backend, values, known, weights)
+        raw, known = _weighted(backend, values, known, weights, inexact)
     else:
-        raw = choose_table(backend, values, None if known is None else known.rows)
+        raw = choose_table(backend, values, None if known is None else known.rows, inexact)
     columns = describe_columns(raw, prevalence)
     if known is not None and hints is not None and hints.noisy:
         encoding = _measured_with_error(encoding, hints, columns, values, patients, sets, findings)
         if encoding.noise is not None:
-            raw = choose_table(backend, values, known.rows, noisy=True, weights=weights)
+            raw = choose_table(backend, values, known.rows, inexact=True, weights=weights)
             columns = describe_columns(raw, prevalence)
     if whole:
         as_they_lie = columns if weights is None else describe_columns(choose_table(backend, values, None))
@@ -231,11 +239,10 @@ def _in_memory(
 
 
 def _weighted(
-    backend: str, values: F64, known: Known, weights: RowWeights
+    backend: str, values: F64, known: Known, weights: RowWeights, inexact: bool
 ) -> tuple[RawTable | IncompleteRaw, Known]:
     """Rows that count differently, and what their outcome is like among all whom they stand for."""
     assert known.outcome is not None
     outcome = known.outcome.again(known.values[weights.fine])
-    return choose_table(backend, values, outcome.rows(known.values), weights=weights), replace(
-        known, outcome=outcome
-    )
+    raw = choose_table(backend, values, outcome.rows(known.values), inexact, weights)
+    return raw, replace(known, outcome=outcome)

@@ -44,12 +44,12 @@ def copies(
     raw = incomplete_part("numba" if rows.backend == "cupy" else without_gpu(rows.backend), rows.X, known)
     whole_cohort: IncompleteRaw = raw
     if rows.weights is not None:
-        of_parts = choose_table(without_gpu(rows.backend), rows.X, known, rows.noisy, rows.weights)
+        of_parts = choose_table(without_gpu(rows.backend), rows.X, known, rows.inexact, rows.weights)
         assert isinstance(of_parts, IncompleteRaw)
         whole_cohort = of_parts
     measured, *_ = expectation_maximization(whole_cohort, view, whole_cohort.shape[0])
     joint = true_values(measured, view)
-    lacking = np.isnan(rows.X).any(axis=1) | rows.noisy
+    lacking = view.lacking(rows.X).any(axis=1) | (layout.noise is not None)
     whole, incomplete = np.flatnonzero(~lacking), np.flatnonzero(lacking)
     order = np.concatenate([whole, incomplete])
     for seed in range(SEEDS):

@@ -197,7 +197,7 @@ def unshrunk_effects(rows: TrainingRows, model: CausalModel, penalized: bool = T
     """
     outcome, (n, q) = rows.outcome_of_all, rows.X.shape
     known = outcome.rows(rows.y)
-    raw = choose_table(without_gpu(rows.backend), rows.X, known, rows.noisy, rows.weights)
+    raw = choose_table(without_gpu(rows.backend), rows.X, known, rows.inexact, rows.weights)
     columns = describe_columns(raw, rows.settings.prevalence)
     method = FIRTH if penalized and not isinstance(outcome, WITHOUT_PENALTY) else UNPENALIZED
     if isinstance(outcome, Continuous):

@@ -39,12 +39,15 @@ class Layout:
     levels : (q,) the values that a discrete column takes, ascending; empty for a number.
     precedence : what is known of the order of the variables; None where that is nothing.
     noise : (q,) standard deviation of the measurement error of each column; None where there is none.
+    limits : (2, q) the limits of detection of each column: a value at or below the first, or at or above the
+        second, is known to lie there and no more. Infinite where there is none; None where no column has one.
     """
 
     variable: Index
     levels: tuple[F64, ...]
     precedence: Precedence | None = None
     noise: F64 | None = None
+    limits: F64 | None = None
 
     @classmethod
     def numbers(cls, n_columns: int) -> Layout:
@@ -76,6 +79,11 @@ class Layout:
     def discrete(self) -> np.ndarray:
         """(q,) which columns have levels."""
         return np.array([levels.size > 0 for levels in self.levels], dtype=bool)
+
+    @property
+    def exact(self) -> bool:
+        """Whether a value that is there is the true one: no column has measurement error, or a limit."""
+        return self.noise is None and self.limits is None
 
     @property
     def grouped(self) -> bool:
@@ -128,7 +136,10 @@ class Layout:
         variables, variable = np.unique(self.variable[columns], return_inverse=True)
         known = None if self.precedence is None else self.precedence.take(variables)
         noise = None if self.noise is None or not self.noise[columns].any() else self.noise[columns]
-        return Layout(variable.astype(np.intp), tuple(self.levels[c] for c in columns), known, noise)
+        limits = None if self.limits is None else self.limits[:, columns]
+        limits = None if limits is None or not np.isfinite(limits).any() else limits
+        levels = tuple(self.levels[c] for c in columns)
+        return Layout(variable.astype(np.intp), levels, known, noise, limits)
 
     def any_of(self, probability: F64) -> F64:
         """(p,): that at least one column of each variable is something, by probabilities (q,) of the columns.

@@ -69,7 +69,9 @@ class Names:
         if not explanation.variables[column].levels:
             text = f"{minus(text)} {self.units[column]}".rstrip()
         text = as_shown(shortened([text], VALUE_LIMIT)[0])
-        return f"{text} (expected, not measured)" if explanation.imputed[row, column] else text
+        if not explanation.imputed[row, column]:
+            return text
+        return f"{text} (expected, {explanation.limit(row, column) or 'not'} measured)"
 
 
 def names_shown(columns: Sequence[str], labels: Mapping[str, str] | None) -> list[str]:

@@ -52,6 +52,7 @@ def fit_arguments(look: Look, path: str | PathLike[str], read_so: Sequence[str] 
         "--drop-missing",
         "--na",
         "--kind",
+        "--limit",
         "--covariate",
     )
     options = sorted(found, key=lambda option: order.index(option[0]))

@@ -41,6 +41,7 @@ from .leakage import (
     find_parts,
     find_telling_absence,
 )
+from .limits import find_limits
 from .matched import OF_SETS, SetsSeen, find_lacking, find_sets, seen_as_sets, sets_among
 from .missing_codes import find_codes, find_survey_weights, find_unmeasured, find_zeros
 from .single_columns import (
@@ -372,6 +373,7 @@ def _of_the_rest(
     found += find_computed(left(), kinds, rows)
     found += find_recorded(variables, kinds, _left_out([*before, *found]))
     out = _left_out([*before, *found])
+    found += find_limits(columns, kinds, out, told)
     found += find_codes(columns, kinds, out, told)
     found += find_zeros(columns, kinds, out, told)
     found += find_implausible(left())

@@ -17,6 +17,7 @@ from ..wording import plural, quoted
 from .column_types import FITTED, Shape
 from .counts import Counted, as_text
 from .findings import Finding, about
+from .limits import says_limit
 
 # What people write for "missing" where only numbers fit: all nines, eights and sevens, and 97, 98, 997, 998.
 HIGH = frozenset(float(f"{head}{digit}") for digit in (7, 8, 9) for head in ("", "9", "99", "999", "9999"))
@@ -63,7 +64,8 @@ def find_codes(
         for value, count in number_codes(cells, shared):
             places.setdefault(as_text(value), {})[cells.name] = count
         for text, count in cells.strange:
-            places.setdefault(text, {})[cells.name] = count
+            if not says_limit(cells, text):
+                places.setdefault(text, {})[cells.name] = count
         words = missing_words(cells)
         if cells.n_different - len(words) < 2 and any(not may_be_a_level(text) for text, _ in words):
             alone[cells.name] = words[0][0]
@@ -80,18 +82,7 @@ def find_codes(
 
 
 def _finding(code: str, counts: dict[str, int], columns: Sequence[Counted]) -> list[Finding]:
-    if code[0] in "<>≤≥":
-        what = (
-            ", beyond what could be measured. --na takes it for missing; a number in its place, such as half "
-            "the limit, would keep more."
-        )
-    elif code.endswith("+"):
-        what = (
-            " among numbers, which is that or more. --na takes it for missing; the number itself, written "
-            "into the file, would keep more."
-        )
-    else:
-        what = " among numbers or levels: a code for missing?"
+    what = " among numbers or levels: a code for missing?"
     elsewhere = [cells.name for cells in columns if cells.name not in counts and holds_value(cells, code)]
     if elsewhere:
         what += (

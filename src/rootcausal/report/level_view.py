@@ -19,7 +19,8 @@ def level_facts(explanation: Explanation, variable: int) -> dict[str, Any]:
     said = explanation.variables[variable]
     levels = explanation._cells.level_texts(variable)
     codes = said.values.tolist() if said.kind in ("binary", "ordinal") else []
-    return {"kind": said.kind, "levels": levels, "codes": codes, "log": said.log}
+    limits = [said.limits.said[0], said.limits.said[-1]] if said.limits.said else []
+    return {"kind": said.kind, "levels": levels, "codes": codes, "log": said.log, "limits": limits}
 
 
 def shown_data(explanation: Explanation, order: Index) -> F64:
@@ -43,7 +44,8 @@ def shown_quantiles(quantiles: F64, explanation: Explanation, causal: CausalMode
 
 
 def not_measured(explanation: Explanation, order: Index) -> np.ndarray:
-    """(n, k) 0 where a value was measured; else 1, plus the percent by which its level is the likeliest.
+    """(n, k) 0 where a value was measured; else 1, plus the percent by which its level is the likeliest, or 1
+    where a number lies below a limit of detection, and 2 where it lies above one.
 
     And 128 more where what it adds may be nothing.
     """
@@ -51,6 +53,9 @@ def not_measured(explanation: Explanation, order: Index) -> np.ndarray:
     for place, variable in _with_levels(explanation, order):
         percent = np.nan_to_num(np.round(100 * explanation._cells.said(variable).shares))
         marks[:, place] *= (1 + percent).astype(np.uint8)
+    of_variables = np.flatnonzero(order < len(explanation.variables))  # after them come sets
+    sides = explanation.censored[:, order[of_variables]]
+    marks[:, of_variables] += np.where(sides < 0, 1, 2 * sides).astype(np.uint8)
     marks[explanation.listed.open[:, order]] += 128
     return marks
 

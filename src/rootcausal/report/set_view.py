@@ -54,6 +54,7 @@ def set_facts(model: Estimator, explanation: Explanation) -> list[dict[str, Any]
             "levels": [],
             "codes": [],
             "log": False,
+            "limits": [],
         }
         for s, one in enumerate(explanation.sets)
     ]

@@ -260,6 +260,8 @@ class _Drawn:
         seen = X.copy()
         if layout.noise is not None:
             seen += rng.standard_normal(X.shape) * layout.noise
+        if layout.limits is not None:
+            seen = np.clip(seen, *layout.limits)
         seen[np.isnan(rows.X[patients])] = np.nan
         outcome = rows.outcome_of_all.again(y)
         return replace(rows, X=np.asfortranarray(seen), y=y, seal=None, outcome=outcome)

@@ -41,8 +41,8 @@ def learn_from(cohort: TrainingRows, rows: Index, settings: Settings) -> Learned
         raw = whole_rows(cohort.backend, X, outcome.rows(y), some, weights)
         columns = _described(raw, settings.prevalence, cohort.near[varies])
     else:
-        noisy = layout is not None and layout.noise is not None
-        raw = choose_table(cohort.backend, cohort.X[rows[:, None], varies], outcome.rows(y), noisy, weights)
+        inexact = layout is not None and not layout.exact
+        raw = choose_table(cohort.backend, cohort.X[rows[:, None], varies], outcome.rows(y), inexact, weights)
         columns = describe_columns(raw, settings.prevalence)
     return LearnedFrom(learn_mechanism(raw, columns, settings, None, layout, outcome), varies, outcome)
 

@@ -48,13 +48,13 @@ class TrainingRows:
 
     @cached_property
     def whole(self) -> bool:
-        """Whether all true values are known: none is missing, and none measured with error."""
-        return not (self.noisy or has_missing(self.X))
+        """Whether all true values are known: none is missing, measured with error, or beyond a limit."""
+        return not (self.inexact or has_missing(self.X))
 
     @property
-    def noisy(self) -> bool:
-        """Whether some columns are measured with error."""
-        return self.layout is not None and self.layout.noise is not None
+    def inexact(self) -> bool:
+        """Whether some columns are measured with error, or have limits of detection."""
+        return self.layout is not None and not self.layout.exact
 
     @cached_property
     def near(self) -> F64:
@@ -127,6 +127,8 @@ class TrainingRows:
                 digest.update(f"{some.size}: ".encode() + some.astype("<i8").tobytes())
         if self.layout is not None and self.layout.noise is not None:
             digest.update(b"noise: " + self.layout.noise.astype("<f8").tobytes())
+        if self.layout is not None and self.layout.limits is not None:
+            digest.update(b"limits: " + self.layout.limits.astype("<f8").tobytes())
         digest.update(np.ascontiguousarray(self.X).data)
         digest.update(np.ascontiguousarray(self.y).data)
         if self.groups is not None:

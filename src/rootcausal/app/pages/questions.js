@@ -40,7 +40,7 @@ const OUTCOME_KINDS = {
 function newState() {
   return {
     study: 0, name: "", look: null, columns: [], reading: { sheet: "", header: "", na: "" },
-    outcome: newOutcome(), roles: new Map(), kinds: new Map(), na: new Set(), touched: new Set(),
+    outcome: newOutcome(), roles: new Map(), kinds: new Map(), na: new Set(), limits: new Set(), touched: new Set(),
   };
 }
 
@@ -94,6 +94,7 @@ function fitOptions(state, more) {
   for (const [column, kind] of state.kinds) {
     if (kind && !own.has(column) && isVariable(state, column)) options.push(["--kind", `${column}=${kind}`]);
   }
+  for (const limit of state.limits) options.push(["--limit", limit]);
   if (more.tiers.trim()) options.push(["--tiers", more.tiers.trim()]);
   if (more.causes.trim()) options.push(["--causes", more.causes.trim()]);
   if (more.log.trim()) options.push(["--log", more.log.trim()]);
@@ -123,6 +124,14 @@ function choiceOf(state, [option, value]) {
       words: column ? `${column}: ${word} means missing` : `${value} means missing`,
     };
   }
+  if (option === "--limit") {
+    const [column, limit] = splitName(state, value);
+    return {
+      on: state.limits.has(value),
+      set: (on) => { state.touched.add(`limit ${value}`); on ? state.limits.add(value) : state.limits.delete(value); },
+      words: `${column}: ${limit} is a limit of detection`,
+    };
+  }
   if (option === "--kind") {
     const [column, kind] = splitName(state, value);
     if (!column) return null;
@@ -148,11 +157,12 @@ function takeProposals(state) {
   for (const column of [...state.roles.keys()]) if (fresh(column)) state.roles.delete(column);
   for (const column of [...state.kinds.keys()]) if (fresh(`kind ${column}`)) state.kinds.delete(column);
   for (const word of [...state.na]) if (fresh(`na ${word}`)) state.na.delete(word);
+  for (const limit of [...state.limits]) if (fresh(`limit ${limit}`)) state.limits.delete(limit);
   Object.assign(outcome, { positive: [], negative: [], competing: [], levels: "" });
   for (const finding of look.findings) {
     for (const pair of finding.in_fit ? finding.options : []) {
       const [option, value] = pair, choice = choiceOf(state, pair);
-      const mark = option === "--na" ? `na ${value}` : option === "--kind" ? `kind ${splitName(state, value)[0]}` : value;
+      const mark = option === "--na" ? `na ${value}` : option === "--limit" ? `limit ${value}` : option === "--kind" ? `kind ${splitName(state, value)[0]}` : value;
       if (choice !== null && fresh(mark)) { choice.set(true); state.touched.delete(mark); }
       if (["LABEL", "LOW<HIGH"].includes(value)) continue;
       if (["--positive", "--negative"].includes(option)) outcome[option.slice(2)] = [value];

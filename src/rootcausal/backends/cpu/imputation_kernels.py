@@ -13,6 +13,7 @@ import numpy as np
 from ...method.missing.gaussian import JointGaussian
 from ...method.missing.noise import FIRST, GOLDEN, HALF, SECOND, U64
 from ...method.table import F64, Index
+from .. import imputation_plain
 from .compiler import compiled
 
 # Sums may be reordered, which vectorizes them.
@@ -142,10 +143,16 @@ def _draw_rows(Z: F64, mean: F64, precision: F64, state: np.uint64, keys: U64, i
 
 
 def expect_rows(Z: F64, weight: F64, joint: JointGaussian, product: F64, unknown: F64) -> None:
-    """:func:`rootcausal.backends.imputation_plain.expect_rows`, compiled."""
+    """:func:`rootcausal.backends.imputation_plain.expect_rows`, compiled; but for limits."""
+    if joint.limits is not None:
+        imputation_plain.expect_rows(Z, weight, joint, product, unknown)
+        return
     _expect_rows(Z, weight, joint.mean, joint.precision, product, unknown)
 
 
 def draw_rows(Z: F64, joint: JointGaussian, state: np.uint64, keys: U64, ids: Index, out: F64) -> None:
-    """:func:`rootcausal.backends.imputation_plain.draw_rows`, compiled."""
+    """:func:`rootcausal.backends.imputation_plain.draw_rows`, compiled; but for limits."""
+    if joint.limits is not None:
+        imputation_plain.draw_rows(Z, joint, state, keys, ids, out)
+        return
     _draw_rows(Z, joint.mean, joint.precision, state, keys, ids, out)

@@ -7,14 +7,15 @@ order: what the screen dropped adds nothing to the risk, yet it tells about what
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..layout import Layout
 from ..moments import Columns
 from ..table import F64, Index
-from .gaussian import JointGaussian, gaps_of, scattered
+from .gaussian import JointGaussian, gaps_of
 from .measurement import behind_measurements, with_measurements
 from .noise import MEASUREMENTS, contents, normals, ranks_among_equals, row_keys, seed_state
 from .rounding import to_levels
@@ -37,20 +38,28 @@ class Completion:
     columns : (m,) those whose covariance is known, ascending.
     covariance : (m, m) of these; of their true values, where they are measured with error.
     noise : (m,) variances of measurement error; None where there is none.
+    limits : (2, m) of detection; None where there are none.
     """
 
     mean: F64
     columns: Index
     covariance: F64
     noise: F64 | None = None
+    limits: F64 | None = None
 
     @classmethod
     def of(
-        cls, columns: Columns, chosen: Index, joint: JointGaussian, noise: F64 | None = None
+        cls,
+        columns: Columns,
+        chosen: Index,
+        joint: JointGaussian,
+        noise: F64 | None = None,
+        limits: F64 | None = None,
     ) -> Completion:
         """Of columns whose chosen ones, standardized, are distributed as ``joint``; D may come after them.
 
-        ``noise`` (m,) are variances of the measurement error of the standardized columns.
+        ``noise`` (m,) are variances of the measurement error of the standardized columns, and ``limits``
+        (2, m) those of the table's own.
         """
         m = chosen.size
         sd = columns.sd[chosen]
@@ -59,7 +68,7 @@ class Completion:
         covariance = joint.covariance[:m, :m] * np.outer(sd, sd)
         # Sums of products need not be the same to the last bit across the diagonal; a file asks for that.
         noise = None if noise is None else noise * sd * sd
-        return cls(mean, chosen, 0.5 * (covariance + covariance.T), noise)
+        return cls(mean, chosen, 0.5 * (covariance + covariance.T), noise, limits)
 
     @classmethod
     def of_gram(cls, columns: Columns, chosen: Index, gram: F64, n_rows: float) -> Completion:
@@ -72,7 +81,11 @@ class Completion:
 
     @cached_property
     def _joint(self) -> JointGaussian:
-        joint = JointGaussian(np.zeros(self.columns.size), self.covariance / np.outer(self._sd, self._sd))
+        limits = self.limits
+        if limits is not None:
+            limits = (limits - self.mean[self.columns]) / self._sd
+        correlation = self.covariance / np.outer(self._sd, self._sd)
+        joint = JointGaussian(np.zeros(self.columns.size), correlation, limits)
         return joint if self._noise is None else with_measurements(joint, self._noise)
 
     @cached_property
@@ -87,16 +100,29 @@ class Completion:
         return np.append(self.columns, self.columns[np.flatnonzero(self._noise)])
 
     def lacking(self, X: F64) -> np.ndarray:
-        """(n, q): the cells of which only an expectation is known: also all that are measured with error."""
+        """(n, q): the cells of which only an expectation is known: also all that are measured with error, and
+        those beyond a limit.
+        """
         lacking = np.isnan(X)
+        if self.limits is not None:
+            lacking |= self.censored(X) != 0
         if self.noise is not None:
             lacking[:, self.columns[self.noise > 0.0]] = True
         return lacking
 
+    def censored(self, X: F64) -> NDArray[np.int8]:
+        """(n, q): -1 where a value is at a limit of detection or below, 1 where at one or above; else 0."""
+        found = np.zeros(X.shape, dtype=np.int8)
+        if self.limits is not None:
+            values, (lowest, highest) = X[:, self.columns], self.limits
+            found[:, self.columns] = (values >= highest).astype(np.int8) - (values <= lowest).astype(np.int8)
+        return found
+
     def fill(self, X: F64) -> F64:
         """(n, q): X with each NaN replaced by its conditional expectation given all that the row has.
 
-        Of a column that is measured with error, each value is replaced by what is expected of the true one.
+        Of a column that is measured with error, each value is replaced by what is expected of the true one,
+        and so is each beyond a limit.
         Columns outside ``columns`` get their mean. X itself is returned where nothing is missing.
         """
         return self._filled(X, None)
@@ -125,8 +151,7 @@ class Completion:
             for gap in gaps_of(self._standardized(X, rows), self._joint):
                 values = gap.mean
                 if noise is not None:
-                    key = keys[start + gap.rows, None]
-                    values = values + scattered(gap.precision, normals(noise, key, 0, self._ids[gap.places]))
+                    values = gap.drawn(self._ids, partial(normals, noise, keys[start + gap.rows, None], 0))
                 at, own = self._of_place[gap.places], gap.places < self.columns.size
                 row = np.broadcast_to(rows[gap.rows, None], at.shape)
                 sd = np.take(self._sd, np.minimum(gap.places, self.columns.size - 1))

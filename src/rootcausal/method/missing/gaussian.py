@@ -7,7 +7,7 @@ Rows that lack equally many values are solved together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ..table import F64, Index
+from .censoring import bounds_of, censored, drawn_within, within_bounds
 
 # Values of the small systems that are held at once.
 VALUES_A_BLOCK = 1 << 18
@@ -22,10 +23,19 @@ VALUES_A_BLOCK = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class JointGaussian:
-    """Mean (d,) and covariance (d, d), positive definite, of columns near unit variance."""
+    """Mean (d,) and covariance (d, d), positive definite, of columns near unit variance.
+
+    ``limits`` (2, d) are those of detection, as :class:`rootcausal.method.layout.Layout` has them; None where
+    there are none.
+    """
 
     mean: F64
     covariance: F64
+    limits: F64 | None = None
+
+    def lacking(self, Z: F64) -> np.ndarray:
+        """(n, d): which values of rows are missing (NaN), or known only to lie beyond a limit."""
+        return np.isnan(Z) if self.limits is None else np.isnan(Z) | censored(Z, self.limits)
 
     @cached_property
     def precision(self) -> F64:
@@ -35,7 +45,7 @@ class JointGaussian:
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """The missing values of g rows that have equally many of them.
+    """The missing values of g rows that have equally many of them; among them those beyond a limit.
 
     Attributes
     ----------
@@ -43,17 +53,30 @@ class Gaps:
     places : (g, k) which of their columns are missing.
     mean : (g, k) what these are expected to be.
     precision : (g, k, k) inverse of their covariance.
+    uncut : mean and precision of the same without limits, and the bounds (g, k) that these set; None where no
+        value of these rows lies beyond one.
     """
 
     rows: Index
     places: Index
     mean: F64
     precision: F64
+    uncut: tuple[F64, F64, tuple[F64, F64]] | None = None
+
+    def drawn(self, ids: Index, noise: Callable[[Index], F64]) -> F64:
+        """(g, k): at random; ``noise`` gives standard normal numbers for what values are known by, of ``ids``
+        (d,) one for each column.
+        """
+        known_by = ids[self.places]
+        values = self.mean + scattered(self.precision, noise(known_by))
+        if self.uncut is None:
+            return values
+        return drawn_within(values, *self.uncut, known_by, lambda some: noise(some[:, None])[:, 0])
 
 
 def gaps_of(Z: F64, joint: JointGaussian) -> Iterator[Gaps]:
-    """The missing values (NaN) of rows Z (n, d), a block of rows with equally many at a time."""
-    missing = np.isnan(Z)
+    """What rows Z (n, d) lack, a block of rows with equally many such values at a time."""
+    missing = joint.lacking(Z)
     count = missing.sum(axis=1)
     for k in np.unique(count[count > 0]):
         alike = np.flatnonzero(count == k)
@@ -69,7 +92,16 @@ def _solved(Z: F64, missing: np.ndarray, rows: Index, joint: JointGaussian) -> G
     pull = np.take_along_axis(deviation @ joint.precision, places, axis=1)
     precision = joint.precision[places[:, :, None], places[:, None, :]]
     shift = np.linalg.solve(precision, pull[:, :, None])[:, :, 0]
-    return Gaps(rows, places, joint.mean[places] - shift, precision)
+    mean = joint.mean[places] - shift
+    if joint.limits is None:
+        return Gaps(rows, places, mean, precision)
+    lowest, highest = (np.take_along_axis(some, places, axis=1) for some in bounds_of(Z, joint.limits))
+    cut = np.flatnonzero((np.isfinite(lowest) | np.isfinite(highest)).any(axis=1))
+    if not cut.size:
+        return Gaps(rows, places, mean, precision)
+    near, sharper = mean.copy(), precision.copy()
+    near[cut], sharper[cut] = within_bounds(mean[cut], precision[cut], lowest[cut], highest[cut])
+    return Gaps(rows, places, near, sharper, (mean, precision, (lowest, highest)))
 
 
 def scattered(precision: F64, noise: F64) -> F64:

@@ -166,7 +166,7 @@ def impute(
         unknown=unknown,
         level=level,
     )
-    completion = Completion.of(columns, chosen, joint, view.noise)
+    completion = Completion.of(columns, chosen, joint, view.noise, view.limits)
     described = columns_about(view.mean, about, columns.weights, n)
     return Imputed(pooled, described, filling.layout, chosen, completion, done)
 
@@ -178,7 +178,7 @@ def view_of(columns: Columns, layout: Layout, chosen: Index, outcome: Scored) ->
     """
     scores, sd = outcome.scores(columns), columns.sd[chosen]
     noise = None if layout.noise is None else (layout.noise / sd) ** 2
-    return View(chosen, columns.mean[chosen], sd, scores, columns.weights, noise)
+    return View(chosen, columns.mean[chosen], sd, scores, columns.weights, noise, layout.limits)
 
 
 def true_values(measured: JointGaussian, view: View) -> JointGaussian:
@@ -198,11 +198,12 @@ def expectation_maximization(
 ) -> tuple[JointGaussian, JointSums, int, bool]:
     """The Gaussian, the last sums, the rounds that it took, and whether it came to rest."""
     measured = raw.measured_sums(view)
-    joint = JointGaussian(np.zeros(view.size), np.eye(view.size))
+    limits = view.limits_of_all
+    joint = JointGaussian(np.zeros(view.size), np.eye(view.size), limits)
     for rounds in range(1, MAX_ROUNDS + 1):
         sums = measured + raw.expected_sums(view, joint)
         mean = sums.total / n
-        following = JointGaussian(mean, shrunken(sums.product - n * np.outer(mean, mean), n))
+        following = JointGaussian(mean, shrunken(sums.product - n * np.outer(mean, mean), n), limits)
         moved = max(_change(following.mean, joint.mean), _change(following.covariance, joint.covariance))
         joint = following
         if moved < TOLERANCE:

@@ -26,7 +26,7 @@ def less_noise(joint: JointGaussian, noise: F64) -> JointGaussian:
     if sizes[0] < LEAST_LEFT:
         left = (directions * np.maximum(sizes, LEAST_LEFT)) @ directions.T
         covariance = left * np.outer(scale, scale)
-    return JointGaussian(joint.mean, 0.5 * (covariance + covariance.T))
+    return JointGaussian(joint.mean, 0.5 * (covariance + covariance.T), joint.limits)
 
 
 def with_measurements(true: JointGaussian, noise: F64) -> JointGaussian:
@@ -35,7 +35,10 @@ def with_measurements(true: JointGaussian, noise: F64) -> JointGaussian:
     beside = true.covariance[:, noisy]
     measured = true.covariance[np.ix_(noisy, noisy)] + np.diag(noise[noisy])
     covariance = np.block([[true.covariance, beside], [beside.T, measured]])
-    return JointGaussian(np.append(true.mean, true.mean[noisy]), covariance)
+    limits = true.limits
+    if limits is not None:  # no column has both: measurements have none
+        limits = np.column_stack([limits, np.tile([[-np.inf], [np.inf]], noisy.size)])
+    return JointGaussian(np.append(true.mean, true.mean[noisy]), covariance, limits)
 
 
 def behind_measurements(Z: F64, noise: F64) -> F64:

@@ -15,6 +15,7 @@ import numpy as np
 from ..layout import Layout
 from ..population import ClassWeights
 from ..table import F64, SCORE, Described, Index, RawTable
+from .censoring import censored
 from .gaussian import JointGaussian
 from .noise import U64, ranks_among_equals
 
@@ -33,6 +34,7 @@ class View:
     scores : (2,) what D is for controls and for cases, standardized too; None where each row has its own.
     weights : what a row of each class counts.
     noise : (m,) variances of measurement error, standardized likewise; None where there is none.
+    limits : (2, m) of detection, in the units of the table; None where there are none.
     """
 
     cols: Index
@@ -41,6 +43,7 @@ class View:
     scores: F64 | None
     weights: ClassWeights
     noise: F64 | None = None
+    limits: F64 | None = None
 
     @property
     def size(self) -> int:
@@ -51,6 +54,18 @@ class View:
     def noise_of_all(self) -> F64 | None:
         """(m + 1,) the same with D, which has none."""
         return None if self.noise is None else np.append(self.noise, 0.0)
+
+    @property
+    def limits_of_all(self) -> F64 | None:
+        """(2, m + 1) limits of standardized columns, and of D, which has none."""
+        if self.limits is None:
+            return None
+        return np.column_stack([(self.limits - self.mean) / self.sd, [-np.inf, np.inf]])
+
+    def lacking(self, values: F64) -> np.ndarray:
+        """(n, m): which values of its columns are missing (NaN), or known only to lie beyond a limit."""
+        missing = np.isnan(values)
+        return missing if self.limits is None else missing | censored(values, self.limits)
 
     def outcome_of(self, known: np.ndarray) -> F64:
         """(n,) D, of what tables know of it (see :func:`rootcausal.method.table.classes_of`)."""

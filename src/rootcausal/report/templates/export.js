@@ -77,7 +77,7 @@ function csvOf(rows) {
 function patientCsv(harmful, protective) {
   const heads = ["variable", "column", "value", "unit", "measured", "expected", "typical", "shock_sd", "adds", "lower", "upper", "grade", "predicted_without"];
   const rows = [...harmful, ...protective].map((one) => [
-    one.name, one.column, one.parts.length ? "" : one.level ?? one.data, one.unit, one.imputed ? "no" : "yes",
+    one.name, one.column, one.parts.length ? "" : one.level ?? one.data, one.unit, one.limit ?? (one.imputed ? "no" : "yes"),
     one.expected ?? "", one.levels.length || one.parts.length ? "" : content.quantiles.values[one.variable][50], one.shock, one.value,
     one.interval?.lower ?? "", one.interval?.upper ?? "", gradeOf(one) ?? "", told.predict(one.without),
   ]);

@@ -80,13 +80,14 @@ const hasImputed = document.getElementById("block-imputed") !== null;
 const OPEN = 128;
 const isOpen = (row, variable) => hasImputed && (cell("imputed", row, variable) & OPEN) > 0;
 
-/** What a cell says: a number, or a level; whether it was measured; how likely an expected level is, in percent; of variables that are read as one, what each says. */
+/** What a cell says: a number, or a level; whether it was measured; how likely an expected level is, in percent; the limit of detection beyond which a number lies; of variables that are read as one, what each says. */
 function valueOf(row, variable) {
-  const { levels, unit, digits, members } = variables[variable];
+  const { levels, unit, digits, limits, members } = variables[variable];
   const data = cell("data", row, variable);
   const mark = hasImputed ? cell("imputed", row, variable) & ~OPEN : 0;
   return {
-    data, unit, digits, level: levels.length ? levels[data] : null, imputed: mark > 0, open: isOpen(row, variable), likely: mark > 1 ? mark - 1 : null,
+    data, unit, digits, level: levels.length ? levels[data] : null, imputed: mark > 0, open: isOpen(row, variable),
+    likely: levels.length && mark > 1 ? mark - 1 : null, limit: !levels.length && mark > 1 ? limits[mark - 2] : null,
     parts: members.map((member) => ({ ...variables[member], ...valueOf(row, member) })),
   };
 }

@@ -39,17 +39,18 @@ function shownLevel(level) {
 
 /** A value as plain text, for drawings: "3.4 mg/dl", "= male", "3.4 mg/dl expected". */
 function valueText(one) {
-  const { data, level, imputed, parts } = one;
+  const { data, level, imputed, limit, parts } = one;
   if (parts.length) return parts.map(valueText).join(", ");
   const text = level === null ? inItsUnit(one, data) : imputed ? shownLevel(level) : `= ${shownLevel(level)}`;
-  return imputed ? `${text} expected` : text;
+  return limit ? withUnitOf(one, limit) : imputed ? `${text} expected` : text;
 }
 
-/** A value as a reader sees it, as elements: "3.4 mg/dl", "male", "not measured; 3.4 mg/dl expected". */
+/** A value as a reader sees it, as elements: "3.4 mg/dl", "male", "not measured; 3.4 mg/dl expected", "<3 mg/l; 1.7 mg/l expected". */
 function valueWords(one) {
-  const { data, level, imputed, likely, parts } = one;
+  const { data, level, imputed, likely, limit, parts } = one;
   if (parts.length) return enumeration(parts.map((part) => [named(part.name), " ", ...valueWords(part)]), ", ");
   const value = level === null ? inItsUnit(one, data) : element("bdi", {}, shownLevel(level));
+  if (limit) return [withUnitOf(one, limit), "; ", value, " expected"];
   return imputed ? ["not measured; ", value, " expected", likely === null ? "" : `, ${likely} % likely`] : [value];
 }
 
@@ -107,6 +108,10 @@ function inItsUnit(one, number, finer = null) {
   const far = size !== 0 && (size >= 1e7 || size < 1e-4);
   const shown = far ? 0 : Math.min(digitsOf(one, number, finer === null) + (finer ?? 0), 12);
   const text = far ? measured(number, 3) : number.toLocaleString("en", { minimumFractionDigits: shown, maximumFractionDigits: shown }).replace("-", "−");
+  return withUnitOf(one, text);
+}
+
+function withUnitOf(one, text) {
   return text + (one.unit ? "\u00a0" + one.unit : "");
 }
 

@@ -1,0 +1,151 @@
+"""What do limits of detection, and saying them, do to ranks and intervals; and are such columns seen?
+
+    python benchmarks/detection_limits.py             # about ten minutes on one core
+    python benchmarks/detection_limits.py --render    # only rewrite the page from the rows at hand
+
+Cohorts of the paper's generator and of other_worlds.py, some columns of which are cut at a quantile, below or
+above. Seeds below 71,000 were used to choose things, these are that and above.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+
+import numpy as np
+from measure import table
+from other_worlds import draw
+from rows_file import read_rows, write_rows
+
+from rootcausal import RCI, __version__
+from rootcausal.data import SimulatedCohort, simulate
+from rootcausal.metrics import rank_biased_overlap
+
+WORLDS, SIZES, CUT, VARIABLES = ("paper", "other"), (500, 1000), (3, 5, 10), 10
+SHARE, COHORTS, WITH_INTERVALS, RESAMPLES = 0.25, 20, 5, 30
+# Intervals are asked for where so many are cut.
+INTERVALS_CUT = 3
+FIRST_SEED, FEWEST_ROWS = 71_000, 30
+WAYS = {
+    "uncut": "nothing is cut",
+    "limit": "value = limit",
+    "half": "value = limit/2",
+    "whole rows": "complete cases",
+    "said": "`limits=`",
+}
+FOLDER = Path(__file__).parent.parent / "results" / "detection-limits"
+
+
+def cohort(world: str, n: int, seed: int) -> SimulatedCohort:
+    if world == "other":
+        return draw(n=n, p=VARIABLES + 1, seed=seed)
+    return simulate(n_samples=n, n_variables=VARIABLES + 1, random_state=seed)
+
+
+def told(world: str, n: int, cut: int, seed: int, way: str, resamples: int) -> dict[str, object]:
+    """One cohort, and what a model says to which the limits of some columns are given in one way."""
+    drawn = cohort(world, n, seed)
+    whole = drawn.X - drawn.X.min(axis=0)  # amounts, of which there can be none: half a limit means something
+    X, limits = whole.copy(), {}
+    for column in np.random.default_rng([seed, cut]).choice(VARIABLES, cut, replace=False).tolist():
+        limits[column] = float(np.quantile(whole[:, column], SHARE))
+        X[:, column] = np.maximum(whole[:, column], limits[column])
+    below = np.zeros(X.shape, dtype=bool)
+    below[:, list(limits)] = X[:, list(limits)] <= np.array(list(limits.values()))
+    row = {"world": world, "n": n, "cut": cut, "seed": seed, "way": way, "overlap": "", "held": ""}
+    rows, said = np.ones(n, dtype=bool), None
+    if way == "uncut":
+        X = whole
+    elif way == "half":
+        X = np.where(below, X / 2.0, X)
+    elif way == "whole rows":
+        rows = ~below.any(axis=1)
+        if min(np.bincount(drawn.y[rows], minlength=2)) < FEWEST_ROWS:
+            return row
+    elif way == "said":
+        said = {column: f"<{limit!r}" for column, limit in limits.items()}
+    model = RCI(positive=1, limits=said).fit(X[rows], drawn.y[rows])
+    cases, acts = drawn.y == 1, np.abs(drawn.effects) > 1e-9
+    row["overlap"] = float(rank_biased_overlap(drawn.true_shapley[cases], model.scores(X)[cases]))
+    if resamples:
+        explained = model.bootstrap(resamples).explain(X)
+        assert explained.lower is not None and explained.upper is not None
+        true = drawn.true_shapley
+        held = (explained.lower <= true + 1e-12) & (true <= explained.upper + 1e-12)
+        row["held"] = float(held[:, acts].mean())
+    return row
+
+
+def render(rows: list[dict[str, object]]) -> str:
+    """The page."""
+    lines, costs = [], []
+    for world in WORLDS:
+        for n in SIZES:
+            for cut in CUT:
+                here = [row for row in rows if (row["world"], row["n"], row["cut"]) == (world, n, cut)]
+                if not here:
+                    continue
+                of = {way: [row for row in here if row["way"] == way] for way in WAYS}
+                overlaps = [mean_of(of[way], "overlap") for way in WAYS]
+                cost = np.subtract(
+                    *([float(str(row["overlap"])) for row in of[w]] for w in ("uncut", "said"))
+                )
+                costs.append((cut, cost))
+                error = cost.std(ddof=1) / cost.size**0.5
+                held = [mean_of(of[way], "held") for way in ("uncut", "limit", "said")]
+                shown = [*overlaps, f"{cost.mean():.3f} ± {error:.3f}", *held]
+                lines.append([world, f"{n:,}", str(cut), *shown])
+    head = ["world", "patients", "columns cut", *WAYS.values(), "cost of the limits once said"]
+    head += ["coverage: nothing cut", "value = limit", "`limits=`"]
+    by_cut = ", ".join(
+        f"{np.mean([c.mean() for k, c in costs if k == cut]):.3f} with {cut} of {VARIABLES} cut"
+        for cut in CUT
+    )
+    return f"""# Limits of detection, said and not said
+
+`python benchmarks/detection_limits.py` (rootcausal {__version__}). {VARIABLES} variables, some of which
+cannot be measured below the limit that {SHARE:.0%} of patients lie below; {COHORTS} cohorts a cell.
+Rank-biased overlap with the truth, of all cases, also of those with values below a limit. *complete cases*:
+learned from rows without such values (empty: in some cohort fewer than {FEWEST_ROWS} cases or controls are
+left), and then told as *value = limit*. *coverage*: of 95 % intervals ({RESAMPLES} resamples,
+{WITH_INTERVALS} cohorts) of true Shapley values of variables that act on D, all patients. *cost*: how much
+lower the overlap is than where nothing is cut, ± its standard error.
+
+On average the cost is {by_cut}.
+
+{table(head, lines)}
+"""
+
+
+def mean_of(rows: list[dict[str, object]], name: str) -> str:
+    values = [float(str(row[name])) for row in rows if row[name] != ""]
+    full = len(values) == len(rows) or (name == "held" and values)
+    return f"{np.mean(values):.3f}" if full else ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path, default=FOLDER)
+    parser.add_argument("--render", action="store_true", help="only render what is there")
+    arguments = parser.parse_args()
+    folder: Path = arguments.out
+    folder.mkdir(parents=True, exist_ok=True)
+    if not arguments.render:
+        warnings.simplefilter("ignore", UserWarning)
+        (folder / "rows.csv").unlink(missing_ok=True)
+        for world in WORLDS:
+            for n in SIZES:
+                for cut in CUT:
+                    for place in range(COHORTS):
+                        asks = place < WITH_INTERVALS and cut == INTERVALS_CUT
+                        resamples = RESAMPLES if asks else 0
+                        asked = (world, n, cut, FIRST_SEED + place)
+                        kept = ("uncut", "limit", "said")
+                        rows = [told(*asked, way, resamples if way in kept else 0) for way in WAYS]
+                        write_rows(folder / "rows.csv", rows, "a")
+    (folder / "README.md").write_text(render(read_rows(folder / "rows.csv")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
