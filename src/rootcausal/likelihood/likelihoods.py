@@ -71,6 +71,14 @@ class Likelihood(ABC):
     def scores(self, beta: F64) -> F64:
         """(n, m) what each patient adds to the derivatives, without a penalty."""
 
+    @abstractmethod
+    def of_columns(self) -> F64:
+        """(k, k) the information of the columns at the start, beside the baseline: what they tell apart.
+
+        Where it is singular, columns explain each other in all that the outcome compares: in a stratum, in a
+        matched set, among those at risk.
+        """
+
 
 @dataclass(frozen=True, eq=False)
 class LogitLikelihood(Likelihood):
@@ -116,6 +124,10 @@ class LogitLikelihood(Likelihood):
     def scores(self, beta: F64) -> F64:
         A = self._design(slice(None))
         return A * (self.y - expit(A @ beta))[:, None]
+
+    def of_columns(self) -> F64:
+        centred, share = self.Z - self.Z.mean(axis=0), float(self.y.mean())
+        return share * (1.0 - share) * (centred.T @ centred)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +220,7 @@ class HazardLikelihood(Likelihood):
     def at(self, beta: F64, penalized: bool) -> Local:
         drawn = self._at(beta)
         mean, met = drawn.mean, drawn.ratio * drawn.met
-        root = cholesky((self.Z * met[:, None]).T @ self.Z - mean.T @ mean, lower=True)
+        root = cholesky(self._information(drawn), lower=True)
         inverse = solve_triangular(root, np.eye(beta.size), lower=True)
         covariance = inverse.T @ inverse
         loglik = float(self.event @ drawn.eta - np.log(drawn.total).sum())
@@ -232,6 +244,12 @@ class HazardLikelihood(Likelihood):
         own = (own / np.maximum(d, 1)[:, None])[last]
         found: F64 = self.event[:, None] * (self.Z - own)
         return found - drawn.ratio[:, None] * (self.Z * drawn.met[:, None] - drawn.pulled)
+
+    def of_columns(self) -> F64:
+        return self._information(self._at(self.start))
+
+    def _information(self, drawn: _Drawn) -> F64:
+        return (self.Z * (drawn.ratio * drawn.met)[:, None]).T @ self.Z - drawn.mean.T @ drawn.mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,6 +307,13 @@ class LossLikelihood(Likelihood):
         information = np.roll(sums.hessian, (b, b), axis=(0, 1))
         inverse = solve_triangular(cholesky(information, lower=True), np.eye(beta.size), lower=True)
         return Local(sums.loglik, np.roll(sums.gradient, b), inverse.T @ inverse)
+
+    def of_columns(self) -> F64:
+        k = self.Z.shape[1]
+        found = self.loss.sums(np.roll(self.start, k)).hessian
+        between = found[:k, k:]
+        # Of matched sets there is no baseline.
+        return found[:k, :k] - (between @ np.linalg.solve(found[k:, k:], between.T) if between.size else 0.0)
 
     def scores(self, beta: F64) -> F64:
         k = self.Z.shape[1]
