@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -10,12 +11,12 @@ from ..errors import InputError
 from ..files.cells import says_missing
 from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_counts
 from ..inputs.ranges import order_of_ranges
+from ..inputs.repeated_ids import differing, in_words, unique_within
 from ..inputs.rules import MOSTLY_MISSING
-from ..method.table import F64, LARGEST, Index
+from ..method.table import F64, LARGEST
 from ..name_hints.columns import says_codes, says_id, says_order, says_patient, says_person, says_site
-from ..name_hints.exogenous import says_age, says_unchanging
 from ..name_hints.words import tokens, words
-from ..wording import amount, listed, one_line, plural, quoted
+from ..wording import amount, one_line, plural, quoted
 from .column_types import FITTED, Shape, is_row_number
 from .counts import Counted, as_text
 from .duplicates import keys_of
@@ -28,10 +29,6 @@ FEWEST_VALUES = 5
 COLUMN = "COLUMN"
 # Of counts, most values are no more common than the one before.
 MOSTLY_FALLING = 0.8
-# Of patients whose sex or year of birth was mistyped there are fewer.
-SHARE_MISTYPED = 0.1
-# Nobody is followed for longer.
-LONGEST_YEARS = 30.0
 # A whole name, without what may stand beside it, and the range in which living patients are.
 _RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("age", "ageyears", "ageyrs", "patientage"), (0, 125)),
@@ -108,18 +105,18 @@ def _of_patients(
         sentence = f"Column {quoted(name)} holds ids: it names the patients and is no variable."
         return Finding("id", (name,), sentence, option, True)
     of_id = np.unique(keys_of(cells, table), return_inverse=True)[1]
-    differ = differing(of_id, columns)
+    numbers = {one.name: partial(_values, one) for one in columns}
+    differ = differing(of_id, numbers)
     if differ:
-        site = unique_within(of_id, columns)
+        sites = {one.name: one.codes for one in columns if one.codes is not None}
+        site = unique_within(of_id, numbers, sites)
         within = f"is an id unique only within {quoted(site)}" if site else "does it name patients"
         make = (
             f"a column of {quoted(name)} and {quoted(site)} together" if site else "one that names patients"
         )
         sentence = (
             f"{plural(cells.n_rows, 'row')} of {plural(n_ids, 'id')} (column {quoted(name)}), but "
-            + listed([f"{quoted(one)} (in {count})" for one, count in differ.items()])
-            + f" {'differs' if len(differ) == 1 else 'differ'} within ids, as in no patient: {within}? "
-            + f"Put {make} into the file, and name that one with --id."
+            f"{in_words(differ)}: {within}? Put {make} into the file, and name that one with --id."
         )
         options = option if believed else (("--id", COLUMN), ("--drop", name))
         return Finding("repeated patients", (name, *differ), sentence, options, True)
@@ -316,39 +313,6 @@ def _with_example(columns: Sequence[Counted], kinds: dict[str, Shape], kind: Sha
 def _example(cells: Counted) -> str:
     """What to say of a column in brackets: a value that it holds."""
     return quoted(as_text(cells.different[0]), 20) if cells.different else "empty"
-
-
-def differing(of_id: Index, columns: Sequence[Counted]) -> dict[str, int]:
-    """Columns that cannot change in a patient and do so within ids (n,), with the number of those ids.
-
-    Not where so few ids are concerned that it may be typing errors. Ages alone are no sign: children may be
-    followed for so many months.
-    """
-    order = np.argsort(of_id, kind="stable")
-    starts = np.flatnonzero(np.r_[True, np.diff(of_id[order]) != 0])
-    n_repeated = int((np.diff(np.r_[starts, of_id.size]) > 1).sum())
-    found: dict[str, int] = {}
-    for cells in columns:
-        allowed = 0.0 if says_unchanging(cells.name) else LONGEST_YEARS if says_age(cells.name) else None
-        values = _values(cells)
-        if allowed is None or values is None:
-            continue
-        with np.errstate(invalid="ignore"):  # infinite ends
-            spans = np.fmax.reduceat(values[order], starts) - np.fmin.reduceat(values[order], starts)
-            n_ids = int((spans > allowed).sum())
-        if n_ids > max(1.0, SHARE_MISTYPED * n_repeated):
-            found[cells.name] = n_ids
-    return found if any(map(says_unchanging, found)) else {}
-
-
-def unique_within(of_id: Index, columns: Sequence[Counted]) -> str | None:
-    """The site within which each id (n,) can be one patient, if there is one."""
-    for site in columns:
-        if site.codes is not None and says_site(site.name):
-            both = of_id * (len(site.different) + 1) + site.codes + 1
-            if not differing(both, columns):
-                return site.name
-    return None
 
 
 def _values(cells: Counted) -> F64 | None:
