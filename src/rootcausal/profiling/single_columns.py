@@ -13,10 +13,10 @@ from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_counts
 from ..inputs.ranges import order_of_ranges
 from ..inputs.repeated_ids import differing, in_words, unique_within
 from ..inputs.rules import MOSTLY_MISSING
-from ..method.table import F64, LARGEST
+from ..method.table import F64, LARGEST, Index
 from ..name_hints.columns import says_codes, says_id, says_order, says_patient, says_person, says_site
 from ..name_hints.words import tokens, words
-from ..wording import amount, one_line, plural, quoted
+from ..wording import amount, listed, one_line, plural, quoted
 from .column_types import FITTED, Shape, is_row_number
 from .counts import Counted, as_text
 from .duplicates import keys_of
@@ -51,6 +51,9 @@ _MOST_OUTSIDE = 0.05
 # With fewer, what a site adds to the risk is mostly chance.
 PATIENTS_A_SITE = 15
 
+# Fewer ids may have each level of a column once by chance; and of these so many must have all levels.
+FEWEST_IDS = 10
+NEARLY_EVERY = 0.9
 # Of rows that are no intervals of follow-up.
 ONE_OF_EACH = "; keeping one row of each is better still"
 
@@ -120,15 +123,32 @@ def _of_patients(
         )
         options = option if believed else (("--id", COLUMN), ("--drop", name))
         return Finding("repeated patients", (name, *differ), sentence, options, True)
-    return Finding(
-        "repeated patients",
-        (name,),
+    parts = [] if intervals else _parts_of_patients(of_id, columns)
+    sentence = (
         f"{plural(cells.n_rows, 'row')} of {plural(n_ids, 'patient')} (column {quoted(name)}): rows of one "
         "patient are no new evidence. With --id, resamples are of patients"
-        f"{'' if intervals else ONE_OF_EACH}.",
-        option,
-        True,
+        f"{'' if intervals else ONE_OF_EACH}."
     )
+    if parts:
+        shown = listed([quoted(one) for one in parts], 3)
+        sentence += (
+            f" Nearly every patient has one row for each level of {shown}, as of several events or visits: "
+            "keep the rows of one level in the file, or the model mixes them."
+        )
+    return Finding("repeated patients", (name, *parts), sentence, option, True)
+
+
+def _parts_of_patients(of_id: Index, columns: Sequence[Counted]) -> list[str]:
+    """Columns of which patients (n,) have each level once: the two events of each, or the visits."""
+    n_ids, found = int(of_id.max()) + 1, list[str]()
+    for cells in columns:
+        k = cells.n_different
+        if cells.codes is None or k < 2 or n_ids < FEWEST_IDS or (cells.codes < 0).any():
+            continue
+        once = np.unique(of_id * k + cells.codes).size == of_id.size
+        if once and of_id.size >= NEARLY_EVERY * n_ids * k:
+            found.append(cells.name)
+    return found
 
 
 def find_dates(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
