@@ -112,6 +112,24 @@ def sets_that_tell_nothing(rng):
     return X, (y,), {"strata": sets}
 
 
+@design(RCI, warns=("residual variance is exhausted",), **LABS)
+def a_sum_within_sets_only(rng):
+    """Overall no column is made of the others; within sets ``total`` is, but for what the set shares."""
+    sets = np.repeat(np.arange(120), 2)
+    X = skewed(rng)
+    total = X["sodium"] + X["bmi"] + rng.normal(0, 3, 120)[sets]
+    return X.assign(total=total), (cases_among(rng, sets, pull(X)),), {"strata": sets}
+
+
+@design(RCI, refused="columns 'born' and 'age' are copies or exact linear images of each other")
+def prizes_of_a_year(rng):
+    sets = np.repeat(np.arange(120), 2)
+    X = skewed(rng)
+    age = rng.uniform(30, 80, 240)
+    X = X.assign(born=1900.0 + sets - age, age=age)
+    return X, (cases_among(rng, sets, pull(X)),), {"strata": sets}
+
+
 @design(RCI, refused="'age' is the same within every matched set: rows were matched on it")
 def matched_on_a_column(rng):
     sets = np.repeat(np.arange(120), 2)

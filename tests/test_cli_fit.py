@@ -116,6 +116,18 @@ def test_a_long_search_says_how_far_it_is(cohort: Path, monkeypatch: pytest.Monk
     )
 
 
+def test_long_imputation_says_how_far_it_is(cohort: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expectation-maximization of hundreds of columns takes minutes, before anything is ordered."""
+    lines = cohort.read_text().splitlines()
+    for k in range(3, 60, 3):
+        cells = lines[k].split(",")
+        lines[k] = ",".join([cells[0], "", *cells[2:]])
+    cohort.write_text("\n".join(lines) + "\n")
+    monkeypatch.setattr(progress, "SECONDS_BEFORE_A_LINE", 0.0)
+    first = run("fit", cohort, "--target", "d", "--id", "patient", "--out", cohort.parent / "m.rci")
+    assert first.stderr.startswith("missing values: round 1 of at most 100 after 0 s\n")
+
+
 def test_check_does_not_repeat_a_long_search(cohort: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = "check", cohort, "--target", "d", "--id", "patient"
     assert "whom the model has not seen (5 folds)" in " ".join(ok(*command).split())

@@ -79,3 +79,18 @@ def test_rows_that_start_when_they_stop_are_no_intervals(tmp_path: Path) -> None
         table.loc[7, "tstop"] = table.loc[7, "tstart"] + (0 if same else 3)
         table.to_csv(tmp_path / "t.csv", index=False)
         assert ("--start tstart" in ok("look", tmp_path / "t.csv", "--target", "status")) is expected
+
+
+def test_what_is_another_column_again_within_sets_is_left_out(tmp_path: Path) -> None:
+    """Prizes of a year: within it, age is the year of birth again, and fit would refuse the two."""
+    table = pairs()
+    year = 1930 + (table["pair"] - 1001) % 80
+    table["born"] = year - 40 - (7 * table["exposure"]).round()
+    table["age"] = year - table["born"]
+    table["born"] = table["born"] + 0.5  # in the middle of the year
+    found = proposed(table, tmp_path)
+    assert found[found.index("--drop") + 1] in ("born", "age") and found.count("--drop") == 1
+    said = " ".join(ok("look", tmp_path / "t.csv", "--target", "case").split())
+    assert "Within every set one column is a copy of another: 'age' of 'born'" in said
+    unmatched = " ".join(ok("look", tmp_path / "t.csv", "--target", "marker").split())
+    assert "Within every set" not in unmatched

@@ -164,6 +164,22 @@ def test_ids_that_repeat(name: str) -> None:
     assert (options(seen, "--id"), options(seen, "--na")) == ([name], [])
 
 
+def test_rows_that_are_several_events_of_one_patient_are_said() -> None:
+    """As in the trial of colon cancer: one row for the relapse of each patient, and one for the death."""
+    patient = np.arange(N) // 2
+    events = {
+        "id": patient + 1,
+        "etype": np.arange(N) % 2 + 1,
+        "lab": np.random.default_rng(2).normal(size=N),
+    }
+    one = named(look(table(**events), "ill"), "repeated patients")
+    assert one is not None and one.columns == ("id", "etype")
+    assert "one row for each level of 'etype', as of several events or visits" in one.sentence
+    twice = np.where(np.arange(N) < 20, 1, events["etype"])
+    one = named(look(table(**events | {"etype": twice}), "ill"), "repeated patients")
+    assert one is not None and one.columns == ("id",) and "each level" not in one.sentence
+
+
 def test_ids_that_are_unique_within_a_site_only_are_asked_about(tmp_path: Path) -> None:
     patient = np.arange(N) // 4
     sex = np.random.default_rng(1).integers(0, 2, N)[patient]

@@ -1,6 +1,7 @@
 """Patients with several rows: the bootstrap draws patients, and no page or table confuses their rows."""
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 import sklearn
 from cohort_files import read_cohort
-from command_line import ok
+from command_line import ok, run
 from sklearn.model_selection import GroupKFold, cross_validate
 
 from rootcausal import RCI, InputError
@@ -252,3 +253,32 @@ def test_checks_count_rows_as_rows() -> None:
     )
     assert re.search(r"\d+ rows", of_rows) and not re.search(r"\d+ patients", of_rows)
     assert re.search(r"\d+ patients", of_patients) and not re.search(r"\d+ rows", of_patients)
+
+
+@pytest.mark.parametrize("door", ["python", "file"])
+def test_ids_that_are_unique_within_a_site_only_are_said_by_every_fit(door: str, tmp_path: Path) -> None:
+    """As look asks: else two patients of different sites count as one in the resamples, without a word."""
+    X, y, ids = visits()
+    sex = np.random.default_rng(1).permutation(np.arange(60) % 2)[ids]
+    table = X.assign(id=ids % 30 + 1, center=np.where(ids < 30, "north", "south"), sex=sex, ill=y)
+
+    def said(of: pd.DataFrame) -> list[str]:
+        if door == "python":
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                RCI(alpha=1.0).fit(of.drop(columns=["id", "ill"]), of["ill"], groups=of["id"])
+            texts = [str(one.message) for one in caught]
+        else:
+            of.to_csv(tmp_path / "t.csv", index=False)
+            done = run(
+                "fit", tmp_path / "t.csv", "--target", "ill", "--id", "id", "--out", tmp_path / "m.rci"
+            )
+            assert done.exit_code == 0, done.output
+            texts = [" ".join(done.stderr.split())]
+        return [one for one in texts if "within ids" in one]
+
+    (one,) = said(table)
+    assert f"{len(ids)} rows of 30 ids, but 'sex' (in " in one
+    assert "differs within ids, as in no patient" in one and "and 'center' together" in one
+    assert said(table.assign(id=ids)) == []  # of patients of their own
+    assert "ids of patients" in said(table.drop(columns="center"))[0]

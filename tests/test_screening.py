@@ -239,6 +239,18 @@ def test_a_number_cut_into_groups() -> None:
     assert named(seen_by({"a": NOISE[:, 0], **columns, "ill": ILL}, target="ill"), "coarser") is None
 
 
+def test_few_whole_numbers_cut_into_groups() -> None:
+    """Positive nodes, 0 to 6, and whether they are four or more: each number above three is rare."""
+    nodes = np.random.default_rng(3).permutation(np.repeat(np.arange(7), [110, 90, 60, 30, 4, 3, 3]))
+    seen = seen_by({"a": NOISE[:, 0], "nodes": nodes, "node4": (nodes > 3) * 1, "ill": ILL}, target="ill")
+    one = named(seen, "coarser")
+    assert one is not None and one.columns == ("node4",) and one.in_line
+    assert "'node4' from 'nodes'" in one.sentence
+    flipped = np.where(np.arange(N) == int(np.argmax(nodes)), 0, nodes > 3)
+    seen = seen_by({"a": NOISE[:, 0], "nodes": nodes, "many": flipped, "ill": ILL}, target="ill")
+    assert named(seen, "coarser") is None
+
+
 @pytest.mark.parametrize("name", ["sno", "S.No", "serial_no", "Sl No"])
 def test_serial_numbers_of_a_filtered_and_shuffled_table(name: str) -> None:
     numbers = RNG.permutation(np.arange(1, 4 * N))[:N]

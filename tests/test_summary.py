@@ -267,6 +267,33 @@ def test_what_cannot_be_told_is_not_estimable() -> None:
     assert RCI().fit(apart, y).summary().frame["effect"].isna().all()
 
 
+def test_columns_that_explain_each_other_where_rows_are_compared_are_not_estimable() -> None:
+    """Within strata, within matched sets and among those at risk: overall these columns differ."""
+    rng = np.random.default_rng(0)
+    n = 120
+    stratum, early = np.repeat(np.arange(24), 5), np.arange(n) < 20
+    time = np.where(early, rng.random(n), 1 + rng.exponential(size=n))
+    event = (~early & (rng.random(n) < 0.6)).astype(int)
+    a, b, moved = rng.standard_normal((3, n))
+    X = pd.DataFrame({"a": a, "of_strata": a + rng.standard_normal(24)[stratum], "b": b})
+    found = RCISurvival().fit(X, time, event, strata=stratum).summary().frame
+    assert found["effect"].isna().tolist() == [True, True, False]
+    assert found["note"].str.contains("explain it wholly").tolist() == [True, True, False]
+    # Before the first event these alone leave, and nobody is compared with them.
+    left = X[["a", "b"]].assign(left=np.where(early, moved, 0.0))
+    found = RCISurvival().fit(left, time, event).summary().frame
+    plain = RCISurvival().fit(X[["a", "b"]], time, event).summary().frame
+    assert np.allclose(found.loc[["a", "b"], "effect"], plain["effect"])
+    assert np.isnan(found.loc["left", "effect"])
+    # Two treatments in turn, to all patients: what changes from the one period to the other sums to zero.
+    patient, period = np.repeat(np.arange(40), 2), np.tile([0, 1], 40)
+    drug = (period + patient) % 2
+    dose, level = rng.standard_normal(80), np.repeat(rng.standard_normal(40), 2)
+    crossed = pd.DataFrame({"drug": drug, "dose": dose, "sum": dose + 2 * drug + level, "b": b[:80]})
+    found = RCI().fit(crossed, period, strata=patient).summary().frame
+    assert found["effect"].isna().tolist() == [True, True, True, False]
+
+
 def test_too_few_patients_are_said() -> None:
     X, y = pbc()
     few = RCI().fit(X[:30], y[:30]).summary()

@@ -131,6 +131,7 @@ UNNAMED: dict[str, Callable[[np.ndarray, str], Any]] = {
 OF_THE_WELL = [
     *("survived", "alive", "improved", "cured", "Recovered", "remission", "responder", "response", "cens"),
     *("better", "feels_well", "extubated", "weaned", "discharged_alive", "abstinent", "seizure_free"),
+    *("fit_for_duty_d6", "graft_intact", "ambulatory"),
 ]
 
 

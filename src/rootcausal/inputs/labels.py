@@ -40,7 +40,7 @@ _GROUPS = words("group groups grp cohort arm sex gender")
 # By such a name, or one of survival and censoring, 1 may stand for those who are well.
 _ASKS_WHO_IS_WELL = words(
     "alive living healthy health well normal control controls benign independent independence suppressed "
-    "suppression cleared clearance"
+    "suppression cleared clearance fit intact ambulatory immune"
 )
 
 

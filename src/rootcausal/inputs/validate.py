@@ -24,6 +24,7 @@ from .knowledge import Knowledge, precedence_of
 from .outcomes import Known, Target
 from .patients import Cohort, Patients, note_usable_readings, patients_of, readings_for_fit
 from .reliability import noise_of, refuse_impossible
+from .repeated_ids import warn_of_no_patients
 from .rules import Findings, note_columns, note_empty, note_not_finite
 from .weights import Weighing
 
@@ -200,6 +201,8 @@ def _in_memory(
         with findings.noting():
             _refuse_what_sets_cannot(whole, groups, encoding)
     findings.refuse()
+    if patients is not None:
+        warn_of_no_patients(patients, table, encoding.variables)
     if sets is not None:
         shared = SetEffects.of(values, sets, ~encoding.layout.discrete)
         measured, values, patients = values, values - shared.shared(values, sets), sets

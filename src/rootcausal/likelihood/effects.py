@@ -56,7 +56,7 @@ IS_EXPLAINED, DECIDES, UNSETTLED = "explained", "decides", "unsettled"
 WHY = {
     "": "",
     UNSETTLED: "not estimable: the search for it did not settle",
-    IS_EXPLAINED: "not estimable: other columns explain it wholly",
+    IS_EXPLAINED: "not estimable: in the rows compared other columns explain it wholly, or it does not vary",
     DECIDES: "not estimable: it helps to tell some patients' outcome for certain",
 }
 
@@ -311,28 +311,32 @@ def _of_copies(
     found = list[Joint]()
     for X, of_tables, numbers in copies(rows, known, columns):
         Z = ((X - columns.mean) / columns.sd)[:, kept]
-        apart, involved = _told_apart(Z)
+        centred = Z - Z.mean(axis=0)  # a level that no row of this copy has is explained by the intercept
+        of_number = isinstance(rows.outcome_of_all, Continuous)
+        likelihood = None if of_number else _likelihood(rows, Z, of_tables, numbers)
+        apart, involved = _told_apart(centred.T @ centred if likelihood is None else likelihood.of_columns())
         if apart.size < kept.size:
             return [], apart, involved
         groups = _groups_of(rows)
         groups = None if groups is None else groups[numbers]
-        if isinstance(rows.outcome_of_all, Continuous):
-            found.append(
-                _line(Z, of_tables[:, 0] * rows.outcome_of_all.sd, groups, _weights_of(rows, numbers))
-            )
-            continue
         start = found[0].beta if found else None
-        found.append(_joint(_likelihood(rows, Z, of_tables, numbers), groups, start, method == FIRTH))
+        if likelihood is not None:
+            found.append(_joint(likelihood, groups, start, method == FIRTH))
+        elif isinstance(rows.outcome_of_all, Continuous):
+            values = of_tables[:, 0] * rows.outcome_of_all.sd
+            found.append(_line(Z, values, groups, _weights_of(rows, numbers)))
     return found, np.arange(kept.size), np.zeros(kept.size, dtype=bool)
 
 
-def _told_apart(Z: F64) -> tuple[Index, np.ndarray]:
-    """Columns (k,) that explain all others of Z (n, q), and (q,) which of all explain each other wholly."""
-    centred = Z - Z.mean(axis=0)  # a level that no row of this copy has is explained by the intercept
-    correlation = centred.T @ centred
-    scale = np.sqrt(np.diagonal(correlation))
-    scale[scale <= FLAT] = 1.0
-    correlation = correlation / np.outer(scale, scale)
+def _told_apart(information: F64) -> tuple[Index, np.ndarray]:
+    """Columns (k,) that explain all others, and (q,) which of all explain each other wholly.
+
+    ``information`` (q, q) is what the outcome learns by them, the baseline and the strata taken out.
+    """
+    size = np.maximum(np.diagonal(information), 0.0)
+    # What does not vary where rows are compared tells nothing.
+    size = np.where(size > EXPLAINED * size.max(initial=0.0), size, np.inf)
+    correlation = information / np.sqrt(np.outer(size, size))
     sizes, directions = np.linalg.eigh(correlation)
     nothing = sizes < EXPLAINED * len(sizes)
     involved: np.ndarray = (np.abs(directions[:, nothing]) > INVOLVED).any(axis=1)

@@ -72,6 +72,14 @@ class Likelihood(ABC):
     def scores(self, beta: F64) -> F64:
         """(n, m) what each patient adds to the derivatives, without a penalty."""
 
+    @abstractmethod
+    def of_columns(self) -> F64:
+        """(k, k) the information of the columns at the start, beside the baseline: what they tell apart.
+
+        Where it is singular, columns explain each other in all that the outcome compares: in a stratum, in a
+        matched set, among those at risk.
+        """
+
 
 @dataclass(frozen=True, eq=False)
 class LogitLikelihood(Likelihood):
@@ -123,6 +131,12 @@ class LogitLikelihood(Likelihood):
     def scores(self, beta: F64) -> F64:
         A = self._design(slice(None))
         return A * (self._weights(slice(None)) * (self.y - expit(A @ beta)))[:, None]
+
+    def of_columns(self) -> F64:
+        weights = self._weights(slice(None))
+        centred = self.Z - np.average(self.Z, axis=0, weights=weights)
+        share = float(np.average(self.y, weights=weights))
+        return share * (1.0 - share) * (centred.T @ (weights[:, None] * centred))
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,11 +247,11 @@ class HazardLikelihood(Likelihood):
     def at(self, beta: F64, penalized: bool) -> Local:
         drawn = self._at(beta)
         mean, met = drawn.mean, drawn.ratio * drawn.met
-        counts = self._draw_counts
-        weighted = mean if self.weights is None else mean * counts[:, None]
-        root = cholesky((self.Z * met[:, None]).T @ self.Z - weighted.T @ mean, lower=True)
+        root = cholesky(self._information(drawn), lower=True)
         inverse = solve_triangular(root, np.eye(beta.size), lower=True)
         covariance = inverse.T @ inverse
+        counts = self._draw_counts
+        weighted = self._counted(mean)
         loglik = float(self._counts @ drawn.eta - (counts * np.log(drawn.total)).sum())
         score = self._counts @ self.Z - weighted.sum(axis=0)
         if penalized:
@@ -259,6 +273,17 @@ class HazardLikelihood(Likelihood):
         own = (own / np.maximum(d, 1)[:, None])[last]
         found: F64 = self._counts[:, None] * (self.Z - own)
         return found - drawn.ratio[:, None] * (self.Z * drawn.met[:, None] - drawn.pulled)
+
+    def of_columns(self) -> F64:
+        return self._information(self._at(self.start))
+
+    def _information(self, drawn: _Drawn) -> F64:
+        pairs = self._counted(drawn.mean).T @ drawn.mean
+        return (self.Z * (drawn.ratio * drawn.met)[:, None]).T @ self.Z - pairs
+
+    def _counted(self, of_draws: F64) -> F64:
+        """Rows (e, q) of events, each as often as it counts."""
+        return of_draws if self.weights is None else of_draws * self._draw_counts[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,6 +344,13 @@ class LossLikelihood(Likelihood):
         information = np.roll(sums.hessian, (b, b), axis=(0, 1))
         inverse = solve_triangular(cholesky(information, lower=True), np.eye(beta.size), lower=True)
         return Local(sums.loglik, np.roll(sums.gradient, b), inverse.T @ inverse)
+
+    def of_columns(self) -> F64:
+        k = self.Z.shape[1]
+        found = self.loss.sums(np.roll(self.start, k)).hessian
+        between = found[:k, k:]
+        # Of matched sets there is no baseline.
+        return found[:k, :k] - (between @ np.linalg.solve(found[k:, k:], between.T) if between.size else 0.0)
 
     def scores(self, beta: F64) -> F64:
         found = self._scores(beta)

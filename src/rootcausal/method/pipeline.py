@@ -318,7 +318,7 @@ def learn(
     asked = (level, settings, outcome, p, on_round)
     if isinstance(raw, IncompleteRaw):
         to_fill = learner.to_fill(columns, layout, level, settings, outcome)
-        imputed = impute(raw, columns, layout, to_fill, settings.imputation_seed, outcome)
+        imputed = impute(raw, columns, layout, to_fill, settings.imputation_seed, outcome, on_round)
         found = learner.learn(imputed.raw, imputed.columns, imputed.layout, *asked)
         ordering = found.ordering.on_columns(imputed.chosen)
         mechanism = found.mechanism.on_columns(imputed.chosen, p)

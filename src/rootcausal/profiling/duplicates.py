@@ -124,6 +124,7 @@ def find_coarser(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np
     for cells, place in zip(groups, places, strict=True):
         if place is not None:
             finer[cells.name] = [*numbers][place]
+    finer |= _cut_of_few([cells for cells in groups if cells.name not in finer], asked, kinds)
     return about(
         "coarser",
         [*finer],
@@ -131,6 +132,21 @@ def find_coarser(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np
         n=len(finer),
         shown=listed([f"{quoted(name)} from {quoted(fine)}" for name, fine in finer.items()]),
     )
+
+
+def _cut_of_few(
+    groups: Sequence[Counted], asked: Sequence[Counted], kinds: dict[str, Shape]
+) -> dict[str, str]:
+    """Which groups are cut from few whole numbers, of which some are too rare to decide by themselves."""
+    whole = [c for c in asked if kinds[c.name] == "ordinal" and c.numbers is not None]
+    found: dict[str, str] = {}
+    for cells in groups:
+        finer = [c for c in whole if c.n_different > cells.n_different]
+        assert cells.codes is not None
+        (place,) = cut_of([cells.codes], [c.numbers for c in finer if c.numbers is not None])
+        if place is not None:
+            found[cells.name] = finer[place].name
+    return found
 
 
 def find_computed(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np.ndarray) -> list[Finding]:

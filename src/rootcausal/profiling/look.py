@@ -42,7 +42,15 @@ from .leakage import (
     find_telling_absence,
 )
 from .limits import find_limits
-from .matched import OF_SETS, SetsSeen, find_lacking, find_sets, seen_as_sets, sets_among
+from .matched import (
+    OF_SETS,
+    SetsSeen,
+    find_copies_in_sets,
+    find_lacking,
+    find_sets,
+    seen_as_sets,
+    sets_among,
+)
 from .missing_codes import find_codes, find_survey_weights, find_unmeasured, find_zeros
 from .single_columns import (
     find_dates,
@@ -172,7 +180,7 @@ def look(
             seen = seen._replace(findings=[one for one in seen.findings if one.name != "sampling"])
         findings = [*proposed, *seen.findings, *of_sets, *findings]
         findings += _of_outcome(variables, kinds, target, time, seen, columns, rows, findings)
-    findings += _of_the_rest(columns, variables, kinds, findings, rows, told, set(said or {}))
+    findings += _of_the_rest(columns, variables, kinds, findings, rows, told, set(said or {}), sets)
     could = () if target is not None else tuple(candidates(columns, kinds))
     pairs = () if target is not None else tuple(pairs_of(columns, kinds))
     followed = "" if time is None else in_words(by_name[time])
@@ -359,6 +367,7 @@ def _of_the_rest(
     rows: Index,
     told: list[str],
     said: set[str],
+    sets: SetsSeen | None,
 ) -> list[Finding]:
     """What is found of columns that nothing ``before`` left out: copies, codes, kinds."""
     found: list[Finding] = []
@@ -369,6 +378,7 @@ def _of_the_rest(
     found += find_mostly_missing(left(), kinds)
     found += find_survey_weights(left(), kinds)
     found += find_copies(left(), kinds, rows)
+    found += [] if sets is None else find_copies_in_sets(sets, left(), kinds)
     found += find_coarser(left(), kinds, rows)
     found += find_computed(left(), kinds, rows)
     found += find_recorded(variables, kinds, _left_out([*before, *found]))

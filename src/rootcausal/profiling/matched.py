@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..method.set_effects import same_in_every_set
-from ..method.table import Index
+from ..method.set_effects import SAME, same_in_every_set
+from ..method.table import F64, Index
+from ..screening.duplicates import is_copy, unit
 from ..wording import listed, plural, quoted
+from .column_types import Shape
 from .counts import Counted
-from .findings import Finding
+from .duplicates import COLUMNS_IN_PAIRS
+from .findings import Finding, about
 
 # Sets there have to be, and rows of one at most.
 LEAST_SETS, MOST_ROWS = 10, 50
@@ -23,7 +26,7 @@ ONE_EACH = 0.95
 # chance would make them vary.
 OF_CHANCE = 0.05
 # What is said of sets.
-OF_SETS = MATCHED_SETS, MATCHED_ON = ("matched sets", "matched on")
+OF_SETS = MATCHED_SETS, MATCHED_ON, COPY_IN_SETS = ("matched sets", "matched on", "copy within sets")
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +136,38 @@ def find_sets(seen: SetsSeen, columns: Sequence[Counted], said: bool) -> list[Fi
         options = tuple(("--drop", one) for one in same)
         found.append(Finding(MATCHED_ON, tuple(same), sentence, options, True))
     return found
+
+
+def find_copies_in_sets(
+    seen: SetsSeen, columns: Sequence[Counted], kinds: Mapping[str, Shape]
+) -> list[Finding]:
+    """Numbers that within sets are another one again, as age and year of birth in sets of one year."""
+    some = [one for one in columns if kinds[one.name] == "number" and one.numbers is not None]
+    some = some if len(some) <= COLUMNS_IN_PAIRS else []
+    own = [_of_its_own(one, seen) for one in some]
+    found: dict[str, str] = {}
+    for place, column in enumerate(some):
+        again = [first for first in range(place) if is_copy(float(own[first] @ own[place]))]
+        if again and some[again[0]].name not in found:
+            found[column.name] = some[again[0]].name
+    return about(
+        COPY_IN_SETS,
+        [*found],
+        "Within every set {names:one column is a copy|columns are copies} of another: {shown}. No method can "
+        "tell their shocks apart there.",
+        shown=listed([f"{quoted(name)} of {quoted(of)}" for name, of in found.items()]),
+    )
+
+
+def _of_its_own(cells: Counted, seen: SetsSeen) -> F64:
+    """(n,) what each row has beside what its set shares, of length 1; zeros where that is nothing."""
+    assert cells.numbers is not None
+    known, values = (seen.sets >= 0) & ~cells.missing, unit(cells.numbers)
+    size = np.maximum(np.bincount(seen.sets[known], minlength=seen.sets.max() + 1), 1)
+    shared = np.bincount(seen.sets[known], weights=values[known], minlength=size.size) / size
+    own = np.where(known, values - shared[seen.sets], 0.0)
+    length = float(np.sqrt(own @ own))
+    return own / length if length > SAME else np.zeros(own.size)
 
 
 def find_lacking(names: Sequence[str], whole: np.ndarray) -> Finding:

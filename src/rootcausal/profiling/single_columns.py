@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -10,10 +11,10 @@ from ..errors import InputError
 from ..files.cells import says_missing
 from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_counts
 from ..inputs.ranges import order_of_ranges
+from ..inputs.repeated_ids import differing, in_words, unique_within
 from ..inputs.rules import MOSTLY_MISSING
 from ..method.table import F64, LARGEST, Index
 from ..name_hints.columns import says_codes, says_id, says_order, says_patient, says_person, says_site
-from ..name_hints.exogenous import says_age, says_unchanging
 from ..name_hints.words import tokens, words
 from ..wording import amount, listed, one_line, plural, quoted
 from .column_types import FITTED, Shape, is_row_number
@@ -28,10 +29,6 @@ FEWEST_VALUES = 5
 COLUMN = "COLUMN"
 # Of counts, most values are no more common than the one before.
 MOSTLY_FALLING = 0.8
-# Of patients whose sex or year of birth was mistyped there are fewer.
-SHARE_MISTYPED = 0.1
-# Nobody is followed for longer.
-LONGEST_YEARS = 30.0
 # A whole name, without what may stand beside it, and the range in which living patients are.
 _RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("age", "ageyears", "ageyrs", "patientage"), (0, 125)),
@@ -54,6 +51,9 @@ _MOST_OUTSIDE = 0.05
 # With fewer, what a site adds to the risk is mostly chance.
 PATIENTS_A_SITE = 15
 
+# Fewer ids may have each level of a column once by chance; and of these so many must have all levels.
+FEWEST_IDS = 10
+NEARLY_EVERY = 0.9
 # Of rows that are no intervals of follow-up.
 ONE_OF_EACH = "; keeping one row of each is better still"
 
@@ -108,30 +108,47 @@ def _of_patients(
         sentence = f"Column {quoted(name)} holds ids: it names the patients and is no variable."
         return Finding("id", (name,), sentence, option, True)
     of_id = np.unique(keys_of(cells, table), return_inverse=True)[1]
-    differ = differing(of_id, columns)
+    numbers = {one.name: partial(_values, one) for one in columns}
+    differ = differing(of_id, numbers)
     if differ:
-        site = unique_within(of_id, columns)
+        sites = {one.name: one.codes for one in columns if one.codes is not None}
+        site = unique_within(of_id, numbers, sites)
         within = f"is an id unique only within {quoted(site)}" if site else "does it name patients"
         make = (
             f"a column of {quoted(name)} and {quoted(site)} together" if site else "one that names patients"
         )
         sentence = (
             f"{plural(cells.n_rows, 'row')} of {plural(n_ids, 'id')} (column {quoted(name)}), but "
-            + listed([f"{quoted(one)} (in {count})" for one, count in differ.items()])
-            + f" {'differs' if len(differ) == 1 else 'differ'} within ids, as in no patient: {within}? "
-            + f"Put {make} into the file, and name that one with --id."
+            f"{in_words(differ)}: {within}? Put {make} into the file, and name that one with --id."
         )
         options = option if believed else (("--id", COLUMN), ("--drop", name))
         return Finding("repeated patients", (name, *differ), sentence, options, True)
-    return Finding(
-        "repeated patients",
-        (name,),
+    parts = [] if intervals else _parts_of_patients(of_id, columns)
+    sentence = (
         f"{plural(cells.n_rows, 'row')} of {plural(n_ids, 'patient')} (column {quoted(name)}): rows of one "
         "patient are no new evidence. With --id, resamples are of patients"
-        f"{'' if intervals else ONE_OF_EACH}.",
-        option,
-        True,
+        f"{'' if intervals else ONE_OF_EACH}."
     )
+    if parts:
+        shown = listed([quoted(one) for one in parts], 3)
+        sentence += (
+            f" Nearly every patient has one row for each level of {shown}, as of several events or visits: "
+            "keep the rows of one level in the file, or the model mixes them."
+        )
+    return Finding("repeated patients", (name, *parts), sentence, option, True)
+
+
+def _parts_of_patients(of_id: Index, columns: Sequence[Counted]) -> list[str]:
+    """Columns of which patients (n,) have each level once: the two events of each, or the visits."""
+    n_ids, found = int(of_id.max()) + 1, list[str]()
+    for cells in columns:
+        k = cells.n_different
+        if cells.codes is None or k < 2 or n_ids < FEWEST_IDS or (cells.codes < 0).any():
+            continue
+        once = np.unique(of_id * k + cells.codes).size == of_id.size
+        if once and of_id.size >= NEARLY_EVERY * n_ids * k:
+            found.append(cells.name)
+    return found
 
 
 def find_dates(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
@@ -316,39 +333,6 @@ def _with_example(columns: Sequence[Counted], kinds: dict[str, Shape], kind: Sha
 def _example(cells: Counted) -> str:
     """What to say of a column in brackets: a value that it holds."""
     return quoted(as_text(cells.different[0]), 20) if cells.different else "empty"
-
-
-def differing(of_id: Index, columns: Sequence[Counted]) -> dict[str, int]:
-    """Columns that cannot change in a patient and do so within ids (n,), with the number of those ids.
-
-    Not where so few ids are concerned that it may be typing errors. Ages alone are no sign: children may be
-    followed for so many months.
-    """
-    order = np.argsort(of_id, kind="stable")
-    starts = np.flatnonzero(np.r_[True, np.diff(of_id[order]) != 0])
-    n_repeated = int((np.diff(np.r_[starts, of_id.size]) > 1).sum())
-    found: dict[str, int] = {}
-    for cells in columns:
-        allowed = 0.0 if says_unchanging(cells.name) else LONGEST_YEARS if says_age(cells.name) else None
-        values = _values(cells)
-        if allowed is None or values is None:
-            continue
-        with np.errstate(invalid="ignore"):  # infinite ends
-            spans = np.fmax.reduceat(values[order], starts) - np.fmin.reduceat(values[order], starts)
-            n_ids = int((spans > allowed).sum())
-        if n_ids > max(1.0, SHARE_MISTYPED * n_repeated):
-            found[cells.name] = n_ids
-    return found if any(map(says_unchanging, found)) else {}
-
-
-def unique_within(of_id: Index, columns: Sequence[Counted]) -> str | None:
-    """The site within which each id (n,) can be one patient, if there is one."""
-    for site in columns:
-        if site.codes is not None and says_site(site.name):
-            both = of_id * (len(site.different) + 1) + site.codes + 1
-            if not differing(both, columns):
-                return site.name
-    return None
 
 
 def _values(cells: Counted) -> F64 | None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from ..method.missing.imputation import IMPUTING
 from ..method.ordering.ordering import OnRound
 from .watching import tell
 
@@ -35,15 +36,20 @@ def ordering_progress() -> Iterator[OnRound]:
     task = bar.add_task("ordering", total=None, told="")
     began, next_line = time.monotonic(), SECONDS_BEFORE_A_LINE
 
-    def on_round(found: int, left: int | None) -> None:
+    def on_round(done: int, left: int | None, what: str = "ordering") -> None:
         nonlocal next_line
         elapsed = time.monotonic() - began
-        what, total, told, line = _ordering(elapsed, found, left) if left is not None else _relations(found)
-        tell(what, found, total)
+        if left is None:
+            what, (total, told, line) = "nonlinear relations", _relations(done)
+        elif what == IMPUTING:
+            total, told, line = _imputing(done, left)
+        else:
+            total, told, line = _ordering(elapsed, done, left)
+        tell(what, done, total)
         if console.is_terminal:
             if not bar.live.is_started and elapsed > PATIENCE_SECONDS:
                 bar.start()
-            bar.update(task, description=what, completed=found, total=total, told=told)
+            bar.update(task, description=what, completed=done, total=total, told=told)
         elif left != 0 and elapsed > next_line:
             next_line = 2.0 * elapsed
             print(f"{what}: {line.format(after=_in_words(elapsed))}", file=sys.stderr, flush=True)
@@ -55,18 +61,24 @@ def ordering_progress() -> Iterator[OnRound]:
             bar.stop()
 
 
-def _ordering(elapsed: float, found: int, left: int) -> tuple[str, int | None, str, str]:
-    """What goes on, how much there is to do, and how far it is: for a bar, and for a line now and then."""
+def _ordering(elapsed: float, found: int, left: int) -> tuple[int | None, str, str]:
+    """How much there is to do, and how far it is: for a bar, and for a line now and then."""
     wait = f", at most about {_in_words(_most_seconds_left(elapsed, found, left))} more" if left else ""
     line = f"{found} of at most {found + left} columns have their place after {{after}}{wait}"
     # Candidates also leave by the t-test, so the total is an upper bound that comes down.
-    return "ordering", found + left, f"{found} roots, {left} candidates left{wait}", line
+    return found + left, f"{found} roots, {left} candidates left{wait}", line
 
 
-def _relations(fitted: int) -> tuple[str, int | None, str, str]:
+def _imputing(done: int, left: int) -> tuple[int | None, str, str]:
+    """The same of the rounds of expectation-maximization, which may end before their limit."""
+    told = f"round {done} of at most {done + left}"
+    return done + left, told, f"{told} after {{after}}"
+
+
+def _relations(fitted: int) -> tuple[int | None, str, str]:
     """The same of nonlinear relations, of which nobody knows how many have to be fitted."""
     told = f"{fitted:,} sets of causes fitted"
-    return "nonlinear relations", None, told, f"{told} after {{after}}"
+    return None, told, f"{told} after {{after}}"
 
 
 def _most_seconds_left(elapsed: float, found: int, left: int) -> float:

@@ -11,6 +11,7 @@ to tell about those that are. Which columns those are is for the search to say: 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,6 +36,10 @@ MOST_NONLINEAR = 200
 MAX_ROUNDS = 100
 # By how much a round may still change means, in standard deviations, and correlations.
 TOLERANCE = 1e-3
+
+IMPUTING = "missing values"
+#: Told after each round of :data:`IMPUTING`: how many there were, and how many more there may be.
+OnPass = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +143,7 @@ def impute(
     to_fill: tuple[Index, float],
     seed: int,
     outcome: Scored,
+    on_round: OnPass | None = None,
 ) -> Imputed:
     """Fill in a cohort whose columns were described by what was measured of them.
 
@@ -147,7 +153,7 @@ def impute(
     chosen, level = to_fill
     taken = layout.take(chosen)
     view = view_of(columns, taken, chosen, outcome)
-    measured_joint, sums, rounds, converged = expectation_maximization(raw, view, n)
+    measured_joint, sums, rounds, converged = expectation_maximization(raw, view, n, on_round)
     joint = true_values(measured_joint, view)
     filling = imputer(view, joint, seed, chosen, taken)
     complete, copies = raw.filled(filling)
@@ -194,7 +200,7 @@ def imputer(view: View, joint: JointGaussian, seed: int, ids: Index, layout: Lay
 
 
 def expectation_maximization(
-    raw: IncompleteRaw, view: View, n: int
+    raw: IncompleteRaw, view: View, n: int, on_round: OnPass | None = None
 ) -> tuple[JointGaussian, JointSums, int, bool]:
     """The Gaussian, the last sums, the rounds that it took, and whether it came to rest."""
     measured = raw.measured_sums(view)
@@ -206,6 +212,8 @@ def expectation_maximization(
         following = JointGaussian(mean, shrunken(sums.product - n * np.outer(mean, mean), n), limits)
         moved = max(_change(following.mean, joint.mean), _change(following.covariance, joint.covariance))
         joint = following
+        if on_round is not None:
+            on_round(rounds, MAX_ROUNDS - rounds, IMPUTING)
         if moved < TOLERANCE:
             return joint, sums, rounds, True
     return joint, sums, MAX_ROUNDS, False

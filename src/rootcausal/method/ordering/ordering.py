@@ -18,8 +18,8 @@ first, are no question of order: they are taken out as the table has them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -65,8 +65,14 @@ VARIANTS = {
     )
 }
 
-#: Told after each round: roots found, candidates left. Of nonlinear relations, mechanisms fitted, and None.
-OnRound = Callable[[int, int | None], None]
+
+class OnRound(Protocol):
+    """Told after each round of ``what``: of the ordering, roots found and candidates left.
+
+    Of nonlinear relations, mechanisms fitted and None; of imputation, rounds, and how many more there may be.
+    """
+
+    def __call__(self, done: int, left: int | None, what: str = "ordering") -> None: ...
 
 
 @dataclass(frozen=True)
