@@ -81,7 +81,8 @@ class Mischief(FolderTransport):
             type(self).stops = tuple(n for n in type(self).stops if n != number)
             raise Stopped
         told = super().ask(number, request, names, accept)
-        requests, answers = self._here / "requests", self._here / "answers"
+        here = self._folder / self._session
+        requests, answers = here / "requests", here / "answers"
         (requests / f"{number + 1}.msg").write_bytes(request[: len(request) // 2])
         (requests / f"{number + 2}.msg").write_bytes(request)
         (requests / f"copy of {number}.msg").write_bytes(request)

@@ -7,6 +7,7 @@ costs no round. Sums are added in the order of the sites' names as they were giv
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +21,8 @@ from .site import bits_of, refuse_name
 
 #: accept(site, answer): empty where it is the answer that was asked for, or else why it is not.
 Accept = Callable[[str, bytes], str]
+#: save(path): write the model to a file.
+Save = Callable[[Path], None]
 
 
 class SiteError(InputError):
@@ -47,8 +50,8 @@ class Transport(Protocol):
         """Answers that were accepted, by site; of sites that did not answer in time there are none."""
         ...
 
-    def finish(self, sentence: str) -> None:
-        """Tell the sites that the session is over, and how it ended."""
+    def finish(self, sentence: str, save: Save | None = None) -> None:
+        """Tell the sites that the session is over, and how; hand out the model, where there is one."""
         ...
 
 
@@ -146,9 +149,9 @@ class Sites:
                 raise SiteError(name, asked.why_late([name]), lost=True)
         raise SiteError(name, f"site {quoted(name)} forgets what it was asked before", lost=True)
 
-    def finish(self, sentence: str) -> None:
-        """Tell the sites that it is over."""
-        self._transport.finish(sentence)
+    def finish(self, sentence: str, save: Save | None = None) -> None:
+        """Tell the sites that it is over, and hand out the model."""
+        self._transport.finish(sentence, save)
 
 
 class Asked:

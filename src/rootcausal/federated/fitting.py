@@ -113,7 +113,7 @@ def fit(
             made["numbers_a_value"] = asked.numbers / asked.values
             estimator.provenance_ = {**estimator.provenance_, "sites": made}
             _warn_of_many_numbers(asked)
-            asked.finish("done")
+            asked.finish("done", estimator.save)
             return estimator
 
 
