@@ -119,6 +119,8 @@ def carried(folder: Path, superlink: str, root_certificates: Path | None) -> Ite
     folder : that of a :class:`.folder.FolderTransport`; the SuperLink must be able to reach it.
     superlink, root_certificates : see :func:`supernode`.
     """
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {shown(folder)}: make one, for what is asked and answered")
     home = folder / "flower"
     wishes, app = home / "wishes", home / "app"
     for old in wishes.glob("*"):  # of a coordinator that was killed: nobody carries twice
