@@ -26,7 +26,7 @@ from ..wording import one_line, shown
 from .mailbox import end_file, session_in, write
 
 SECONDS_A_LOOK = 0.2
-SECONDS_TO_START = 180.0
+SECONDS_TO_START = 120.0
 SECONDS_TO_END = 90.0
 LOG = "flower.log"
 #: Flower tells its makers of each start, and asks them for newer versions, unless it is told not to.
@@ -134,6 +134,7 @@ def carried(folder: Path, superlink: str, root_certificates: Path | None) -> Ite
         connection += f"root-certificates = {json.dumps(str(root_certificates.absolute()))}\n"
     write(home / "config.toml", connection.encode())
     try:
+        _await(lambda: _listens(superlink), SECONDS_TO_START)
         _run(home, app)
         _await(lambda: not wish.exists() or wish.stat().st_size > 0, SECONDS_TO_START)
         if not wish.exists() or wish.stat().st_size == 0:
@@ -180,8 +181,19 @@ def _logged(home: Path) -> Iterator[BinaryIO]:
 
 
 def _last_line(home: Path) -> str:
-    lines = (home / LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return one_line(lines[-1], 300) if lines else "it says nothing"
+    """What Flower said last, without the frame around it."""
+    lines = (home / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
+    said = [line.strip(" │") for line in lines if any(map(str.isalnum, line))]
+    return one_line(said[-1], 300) if said else "it says nothing"
+
+
+def _listens(superlink: str) -> bool:
+    host, _, port = superlink.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), SECONDS_A_LOOK):
+            return True
+    except (OSError, ValueError):
+        return False
 
 
 def _free_port() -> int:
