@@ -172,6 +172,13 @@ def test_commands_say_what_is_missing(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "--name" in error(2, "site", "serve", "north.csv", "--target", "died", "--folder", ".")
     assert "--folder" in error(2, "site", "serve", "north.csv", "--name", "north", "--target", "died")
     assert "needs the table" in error(2, "site", "serve", "--name", "north")
+    monkeypatch.setattr("rootcausal.federated.flower.find_spec", lambda name: None)
+    flower = ("--superlink", "localhost:1")
+    for command in (
+        ("site", "serve", "north.csv", "--name", "north", "--target", "died"),
+        ("federate", "--folder", ".", "--sites", "a,b,c"),
+    ):
+        assert "pip install 'rootcausal[flower]'" in error(2, *command, *flower)
     assert "'nobody'" in error(
         3, "site", "serve", "north.csv", "--name", "n", "--target", "nobody", "--folder", "."
     )

@@ -102,7 +102,11 @@ class Sites:
     def _total(self, step: Step, name: str, said: Mapping[str, Step]) -> np.ndarray:
         parts = [said[site].arrays[name] for site in self.names]
         if self.masked:
-            return masks.numbers(masks.total(parts), bits_of(REQUESTS[step.do], name))
+            request = REQUESTS[step.do]
+            if name in request.narrow:
+                whole = np.asarray(np.sum(parts, axis=0, dtype=np.uint64))  # modulo 2^64
+                return masks.narrow_numbers(whole, self.sizes.bits[step.fields["table"]])
+            return masks.numbers(masks.total(parts), bits_of(request, name))
         total = parts[0].copy()
         for part in parts[1:]:
             total = total + part
@@ -211,7 +215,9 @@ class Asked:
         masked = self._sites.masked
         shapes = request.answer(asked, self._sites.sizes)
         if masked:
-            shapes = {name: (*shape, 2) for name, shape in shapes.items()}
+            shapes = {
+                name: shape if name in request.narrow else (*shape, 2) for name, shape in shapes.items()
+            }
         if {name: one.shape for name, one in told.arrays.items()} != shapes:
             raise MessageError(f"the answer to {asked.do!r} is of another size")
         for one in told.arrays.values():
