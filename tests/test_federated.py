@@ -292,7 +292,7 @@ def test_sums_of_known_size_travel_in_half_the_bytes_as_exactly_as_rows_are_summ
     halves = np.concatenate(hidden).astype(np.float64) / 2.0**64
     assert abs(halves.mean() - 0.5) < 0.06 and 0.25 < halves.std() < 0.33
     assert not (Masks(KEY, 0, 5).hide_narrow(values[0], "another", "sums", bits) == hidden[0]).any()
-    for wrong in (300.0 * rows, np.inf, np.nan):
+    for wrong in (3_000.0 * rows, np.inf, np.nan):
         with pytest.raises(InputError, match="too large"):
             fixed_narrow(np.array([wrong]), bits, 5)
 
