@@ -16,6 +16,7 @@ from hospitals import (
     NAMES,
     answers,
     cohort,
+    columns_for,
     joint,
     pooled,
     roles_of,
@@ -412,6 +413,21 @@ def test_effects_and_relations_that_differ_between_sites_are_named(key: bytes | 
     model.save(tmp_path / "m.rci")
     RCI.load(tmp_path / "m.rci").report(others[0].drop(columns="died"), tmp_path / "page.html")
     assert "sites differ more than by chance" in (tmp_path / "page.html").read_text()
+
+
+def test_the_hospital_may_be_a_covariate() -> None:
+    """A column with the name of the site, the same in all of its rows."""
+    parts = [part.assign(hospital=name) for name, part in zip(NAMES, split(cohort()), strict=True)]
+    parts = [part.drop(columns=columns_for("died")) for part in parts]
+    sites = [Site(name, part, target="died", key=KEY) for name, part in zip(NAMES, parts, strict=True)]
+    model, reference = (RCI(mechanism="linear", knowledge={"covariates": ["hospital"]}) for _ in range(2))
+    joint(model, sites)
+    X = pd.concat(parts)
+    reference.fit(X, X.pop("died"))
+    np.testing.assert_array_equal(model.causal_order_, reference.causal_order_)
+    np.testing.assert_allclose(model.shapley_values(X), reference.shapley_values(X), rtol=0, atol=1e-10)
+    # How hospitals go together differs between them by definition.
+    assert not model.provenance_["sites"]["differences"]["relations_differ"]
 
 
 # --- faults -------------------------------------------------------------------------------------------------

@@ -173,7 +173,9 @@ def _fit(
     if found is None:
         return {}
     columns = estimator._model.mechanism.order
-    kept = remembered(found, [cohort.encoding.column_names[column] for column in columns])
+    variable = cohort.encoding.layout.variable[columns]
+    beside = np.isin(variable, estimator.covariates_)
+    kept = remembered(found, [cohort.encoding.column_names[column] for column in columns], variable, beside)
     said = in_words(kept)
     if said:
         warn(said)
