@@ -239,7 +239,7 @@ def commands_of_the_guide() -> dict[str, str]:
     text = GUIDE.read_text(encoding="utf-8")
     block = re.search(r"<!-- run by tests/test_federated_flower.py -->\n.*?```sh\n(.*?)```", text, re.DOTALL)
     assert block is not None
-    lines = block[1].replace("\\\n", " ").splitlines()
+    lines = [line.removesuffix(" &") for line in block[1].replace("\\\n", " ").splitlines()]
     return {" ".join(line.split()[: 1 + line.startswith("rootcausal")]): line for line in lines}
 
 
@@ -260,7 +260,7 @@ class Programs:
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         with open(self.folder / f"{name}.log", "ab") as log:
             self.running[name] = subprocess.Popen(
-                command.removesuffix("&").replace("localhost:8000", f"localhost:{self._port}").split(),
+                command.replace("localhost:8000", f"localhost:{self._port}").split(),
                 cwd=self.folder,
                 env={**os.environ, **QUIET, "PATH": path, "FLWR_HOME": str(self.folder / "home")},
                 stdin=subprocess.DEVNULL,
