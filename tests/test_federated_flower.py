@@ -150,6 +150,44 @@ def test_a_site_that_is_started_anew_under_another_number_goes_on(tmp_path: Path
     assert asked == model.provenance_["sites"]["rounds"] * len(NAMES) + 7
 
 
+def test_a_coordinator_that_is_started_anew_goes_on(tmp_path: Path) -> None:
+    class Plug(FolderTransport):
+        def ask(self, number: int, request: bytes, names: Any, accept: Any) -> dict[str, bytes]:
+            if number == 9:
+                raise Stopped
+            return super().ask(number, request, names, accept)
+
+    federation, here = Federation(), tmp_path / "joint"
+    here.mkdir()
+    threads = []
+    for site in sites_of(TABLE):
+        (folder := tmp_path / site.name).mkdir()
+        federation.join(site.name, folder)
+        threads.append(threading.Thread(target=serve_folder, args=(site, folder, 60.0), daemon=True))
+        threads[-1].start()
+    first = Carrier(federation, here)
+    over = threading.Event()
+
+    def carry_until_it_is_over() -> None:
+        while not over.is_set():
+            first.look()
+            time.sleep(0.005)
+
+    threads.append(threading.Thread(target=carry_until_it_is_over, daemon=True))
+    threads[-1].start()
+    with pytest.raises(Stopped):
+        fit(RCI(), Plug(here, 60.0), list(NAMES))
+    over.set()
+    threads.append(carrying(federation, here))
+    model = fit(RCI(), FolderTransport(here, 60.0), list(NAMES))
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    reference, X = joint(RCI(), sites_of(TABLE)), pooled(RCI(), TABLE)[1]
+    np.testing.assert_array_equal(model.shapley_values(X), reference.shapley_values(X))
+    assert len([one for one in here.iterdir() if one.is_dir()]) == 1
+
+
 @pytest.mark.parametrize("session", ["../elsewhere", "", "/tmp", "0" * 31])
 def test_what_is_brought_stays_in_the_folder_of_the_site(tmp_path: Path, session: str) -> None:
     with pytest.raises(ValueError, match="no session"):
