@@ -11,8 +11,16 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
-test-slow: $(READY)
+test-slow: $(READY) .venv-flower/.ready
 	$(BIN)/python -m pytest -q -m slow
+	.venv-flower/bin/python -m pytest -q -m "not gpu" tests/test_federated_flower.py tests/test_help.py tests/test_cli.py
+
+# In an environment of its own: Flower pins older versions of what we both use, of the command line's typer too.
+.venv-flower/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-flower
+	.venv-flower/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-flower/bin/python -m pip install --quiet --editable . --group dev --group flower
+	touch $@
 
 # Where a GPU is: uses the Python at hand, whose CuPy fits its driver.
 test-gpu:
@@ -65,4 +73,4 @@ $(READY): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf .venv .venv-bench build dist
+	rm -rf .venv .venv-bench .venv-flower build dist

@@ -15,16 +15,17 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?P<extras>\[[\w,]+\])?>=(?P<floor>[\w.]+)")
-NEEDS_A_GPU = {"cuda12", "cuda13"}
+REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?P<extras>\[[\w,]+\])?>=(?P<floor>[\w.]+)(,<[\w.]+)?")
+# What needs a GPU, and what asks for newer versions of what we both use than we do ourselves.
+ELSEWHERE = {"cuda12", "cuda13", "flower"}
 # Of these the package needs nothing itself: what it takes of them must work from here on.
 TAKEN_TOO = ("polars",)
 
 
 def floor_of(requirement: str) -> tuple[str, str]:
-    """Name and oldest version of a requirement, which is to have a floor and nothing else."""
+    """Name and oldest version of a requirement, which is to have a floor, and may have a ceiling."""
     found = REQUIREMENT.fullmatch(requirement)
-    assert found, f"{requirement}: not of the form name>=version"
+    assert found, f"{requirement}: not of the form name>=version or name>=version,<version"
     return found["name"], found["floor"]
 
 
@@ -41,12 +42,12 @@ def requirements() -> dict[str, list[str]]:
 
 
 def floors() -> dict[str, str]:
-    """The oldest version of everything that is used without a GPU."""
+    """The oldest version of everything that one environment can hold, without a GPU."""
     asked = requirements()
     development = dict(map(floor_of, asked.pop("dev")))
     found = {name: development[name] for name in TAKEN_TOO}
     for extra, listed in asked.items():
-        if extra not in NEEDS_A_GPU:
+        if extra not in ELSEWHERE:
             found |= dict(map(floor_of, listed))
     return found
 
@@ -58,7 +59,7 @@ def set_up(where: Path, others: dict[str, str]) -> Path:
     python = where / "bin" / "python"
     constraints = where / "floors.txt"
     constraints.write_text("".join(f"{name}=={version}\n" for name, version in versions.items()))
-    extras = ",".join(sorted(set(requirements()) - {"", "dev"} - NEEDS_A_GPU))
+    extras = ",".join(sorted(set(requirements()) - {"", "dev"} - ELSEWHERE))
     install = [python, "-m", "pip", "install", "--quiet", "--constraint", constraints]
     subprocess.run([*install, f"{ROOT}[{extras}]", *TAKEN_TOO], check=True)
     return python

@@ -16,6 +16,7 @@ from hospitals import (
     NAMES,
     answers,
     cohort,
+    columns_for,
     joint,
     pooled,
     roles_of,
@@ -27,7 +28,15 @@ from hospitals import (
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 from rootcausal.data import simulate
 from rootcausal.federated import InProcess, Policy, Site, fit
-from rootcausal.federated.masks import Masks, fixed, numbers, total
+from rootcausal.federated.masks import (
+    Masks,
+    fixed,
+    fixed_narrow,
+    narrow_bits,
+    narrow_numbers,
+    numbers,
+    total,
+)
 from rootcausal.federated.messages import Message, MessageError, Step, decoded
 from rootcausal.federated.requests import REQUESTS
 
@@ -273,6 +282,22 @@ def test_masked_sums_are_noise_alone_and_exact_together() -> None:
         fixed(np.array([1e300]))
 
 
+@pytest.mark.parametrize("rows", [30, 3_270, 1_000_000, 400_000_000])
+def test_sums_of_known_size_travel_in_half_the_bytes_as_exactly_as_rows_are_summed(rows: int) -> None:
+    rng, bits = np.random.default_rng(0), narrow_bits(rows)
+    values = [rng.normal(size=40) * rows for _ in range(5)]
+    hidden = [Masks(KEY, i, 5).hide_narrow(one, "request", "sums", bits) for i, one in enumerate(values)]
+    assert all(one.nbytes == 8 * 40 for one in hidden)
+    said = narrow_numbers(np.sum(hidden, axis=0, dtype=np.uint64), bits)
+    np.testing.assert_allclose(said, sum(values), rtol=0.0, atol=1e-14 * rows)
+    halves = np.concatenate(hidden).astype(np.float64) / 2.0**64
+    assert abs(halves.mean() - 0.5) < 0.06 and 0.25 < halves.std() < 0.33
+    assert not (Masks(KEY, 0, 5).hide_narrow(values[0], "another", "sums", bits) == hidden[0]).any()
+    for wrong in (3_000.0 * rows, np.inf, np.nan):
+        with pytest.raises(InputError, match="too large"):
+            fixed_narrow(np.array([wrong]), bits, 5)
+
+
 def test_the_ledger_holds_every_number_in_words(tmp_path: Any) -> None:
     sites = sites_of(cohort())
     folder = tmp_path / "north"
@@ -389,6 +414,21 @@ def test_effects_and_relations_that_differ_between_sites_are_named(key: bytes | 
     model.save(tmp_path / "m.rci")
     RCI.load(tmp_path / "m.rci").report(others[0].drop(columns="died"), tmp_path / "page.html")
     assert "sites differ more than by chance" in (tmp_path / "page.html").read_text()
+
+
+def test_the_hospital_may_be_a_covariate() -> None:
+    """A column with the name of the site, the same in all of its rows."""
+    parts = [part.assign(hospital=name) for name, part in zip(NAMES, split(cohort()), strict=True)]
+    parts = [part.drop(columns=columns_for("died")) for part in parts]
+    sites = [Site(name, part, target="died", key=KEY) for name, part in zip(NAMES, parts, strict=True)]
+    model, reference = (RCI(mechanism="linear", knowledge={"covariates": ["hospital"]}) for _ in range(2))
+    joint(model, sites)
+    X = pd.concat(parts)
+    reference.fit(X, X.pop("died"))
+    np.testing.assert_array_equal(model.causal_order_, reference.causal_order_)
+    np.testing.assert_allclose(model.shapley_values(X), reference.shapley_values(X), rtol=0, atol=1e-10)
+    # How hospitals go together differs between them by definition.
+    assert not model.provenance_["sites"]["differences"]["relations_differ"]
 
 
 # --- faults -------------------------------------------------------------------------------------------------

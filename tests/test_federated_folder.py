@@ -81,7 +81,8 @@ class Mischief(FolderTransport):
             type(self).stops = tuple(n for n in type(self).stops if n != number)
             raise Stopped
         told = super().ask(number, request, names, accept)
-        requests, answers = self._here / "requests", self._here / "answers"
+        here = self._folder / self._session
+        requests, answers = here / "requests", here / "answers"
         (requests / f"{number + 1}.msg").write_bytes(request[: len(request) // 2])
         (requests / f"{number + 2}.msg").write_bytes(request)
         (requests / f"copy of {number}.msg").write_bytes(request)
@@ -171,6 +172,13 @@ def test_commands_say_what_is_missing(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "--name" in error(2, "site", "serve", "north.csv", "--target", "died", "--folder", ".")
     assert "--folder" in error(2, "site", "serve", "north.csv", "--name", "north", "--target", "died")
     assert "needs the table" in error(2, "site", "serve", "--name", "north")
+    monkeypatch.setattr("rootcausal.federated.flower.find_spec", lambda name: None)
+    flower = ("--superlink", "localhost:1")
+    for command in (
+        ("site", "serve", "north.csv", "--name", "north", "--target", "died"),
+        ("federate", "--folder", ".", "--sites", "a,b,c"),
+    ):
+        assert "pip install 'rootcausal[flower]'" in error(2, *command, *flower)
     assert "'nobody'" in error(
         3, "site", "serve", "north.csv", "--name", "n", "--target", "nobody", "--folder", "."
     )

@@ -165,6 +165,7 @@ DASK = {
 }
 LIBRARIES |= dict.fromkeys(("dask", "distributed", "fsspec"), DASK)
 LIBRARIES |= {
+    "flwr": {"federated/flower_apps.py"},
     "cupy": {"backends/cuda/device.py", "backends/cuda/search.py", "backends/cuda/rows.py"},
     "cupyx": {"backends/cuda/device.py"},
 }

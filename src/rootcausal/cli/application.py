@@ -19,7 +19,6 @@ from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 from typer.core import TyperGroup
-from typer.exceptions import TyperException
 
 from ..errors import InputError, MissingExtraError
 from ..files.memory import LEAST, memory_left
@@ -47,6 +46,9 @@ EXIT_UNEXPECTED, EXIT_USAGE, EXIT_BAD_INPUT, EXIT_CANNOT_WRITE = 1, 2, 3, 4
 STDERR = 2  # its file descriptor
 SIGPIPE = 13  # which Windows does not have
 EXIT_BY_SIGNAL = 128  # and the number of the signal, as shells have it
+
+# All that is wrong with how a command is called: an error of Typer's own from 0.26 on, of click's before.
+WrongUsage: type[BaseException] = typer.BadParameter.__mro__[-4]
 
 EXIT_CODES_EXPLAINED = (
     "Exit codes: 0 done, 1 unexpected failure, 2 wrong usage, 3 input that cannot be used, "
@@ -107,7 +109,7 @@ class PlainErrors(TyperGroup):
             return super().main(*args, **extra)
         try:
             sys.exit(super().main(*args, **{**extra, "standalone_mode": False}) or 0)
-        except TyperException as error:
+        except WrongUsage as error:
             _say_usage(error)
             sys.exit(getattr(error, "exit_code", EXIT_USAGE))
         except typer.Abort:

@@ -1,5 +1,6 @@
 """``rootcausal federate``: one model of several hospitals, whose rows stay where they are."""
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -7,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..files.writing import atomic_write
 from ..wording import listed, plural, quoted, shown
 from .console import (
     kinds_lines,
@@ -28,10 +28,12 @@ from .options import (
     Level,
     Logs,
     Prevalence,
+    RootCertificates,
     VariantName,
     check_output,
     chosen_kinds,
     model_path,
+    of_flower,
     of_outcome,
     with_options,
 )
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
     from ..estimators.base import Estimator
 
 of_sites = partial(typer.Option, rich_help_panel="The sites")
-# What the sites find beside the requests, to score their patients with.
-MODEL = "model.rci"
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,14 @@ class SitesOptions:
         list[str],
         of_sites(metavar="NAME", help="Name of a site; many times, or with commas between."),
     ]
+    superlink: Annotated[
+        str | None,
+        of_flower(
+            metavar="HOST:PORT",
+            help="Let Flower carry what is in the folder, by this SuperLink, which runs here.",
+        ),
+    ] = None
+    root_certificates: RootCertificates = None
     wait: Annotated[float, of_sites(min=0.0, metavar="SECONDS", help="How long to wait for each answer.")] = (
         3600.0
     )
@@ -60,6 +68,15 @@ class SitesOptions:
         bool,
         of_sites("--without-late", help="Fit again without a site that does not answer in time, and say so."),
     ] = False
+
+    def carried(self) -> AbstractContextManager[None]:
+        """While this lasts, messages are carried."""
+        from ..federated.flower import carried, refuse_missing
+
+        if self.superlink is None:
+            return nullcontext()
+        refuse_missing(self.root_certificates)
+        return carried(self.folder, self.superlink, self.root_certificates)
 
     @property
     def names(self) -> list[str]:
@@ -134,20 +151,21 @@ def federate(
     A fit that was stopped goes on where it was, by the same command.
 
     rootcausal federate --folder share --sites north,south,east --out model.rci
+    rootcausal federate --folder joint --sites a,b,c --superlink localhost:8000
     rootcausal federate --folder share --sites a,b,c --outcome survival -o m.rci
     rootcausal federate --folder share --sites a,b,c --first age,sex --log crp
     """
     from ..federated import FolderTransport, fit
+    from ..federated.mailbox import MODEL
 
     check_output(out)
     known.refuse_what_does_not_go_together()
     estimator = _estimator(outcome, how, known)
     transport = FolderTransport(sites.folder, sites.wait)
     say(f"asks {plural(len(sites.names), 'site')} through {shown(sites.folder)}")
-    model = fit(estimator, transport, sites.names, go_on_without=sites.without_late)
-    model.save(out)
-    with atomic_write(sites.folder / MODEL) as file:
-        file.write(out.read_bytes())
+    with sites.carried():
+        model = fit(estimator, transport, sites.names, go_on_without=sites.without_late)
+        model.save(out)
     _say(model)
     say(f"model written to {shown(out)}, and for the sites to {shown(sites.folder / MODEL)}")
     say(provenance("federate", made_with(model)))

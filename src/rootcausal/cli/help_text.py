@@ -39,9 +39,9 @@ def help_of(command: Any, ctx: Any, commands: Sequence[tuple[str, str]] = ()) ->
             page.paragraph(paragraph)
     page.section("Commands", commands)
     page.section("Arguments", [(_argument(one), _said(one)) for one in arguments])
-    panels = dict.fromkeys(one.rich_help_panel or OPTIONS for one in options)
+    panels = dict.fromkeys(map(_panel, options))
     for panel in sorted(panels, key=lambda name: name == OPTIONS):
-        inside = [one for one in options if (one.rich_help_panel or OPTIONS) == panel]
+        inside = [one for one in options if _panel(one) == panel]
         page.section(panel, [(f"{_called(one)} {one.metavar or ''}", _said(one)) for one in inside])
     if examples:
         page.title("Examples")
@@ -110,6 +110,11 @@ def _arguments(command: Any) -> list[Any]:
 
 def _options(command: Any, ctx: Any) -> list[Any]:
     return [one for one in command.get_params(ctx) if one.param_type_name == "option"]
+
+
+def _panel(option: Any) -> str:
+    # Below 0.27 Typer leaves --help to click, whose options have no panel.
+    return getattr(option, "rich_help_panel", None) or OPTIONS
 
 
 def _called(option: Any) -> str:

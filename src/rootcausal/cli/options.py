@@ -10,7 +10,7 @@ import math
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
@@ -38,7 +38,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         if one.name in groups:
             group = groups[one.name]
             types = get_type_hints(group, include_extras=True)
-            flat += [(field.name, types[field.name], field.default) for field in fields(group)]
+            flat += [(field.name, types[field.name], _default(field)) for field in fields(group)]
         else:
             flat.append((one.name, hints[one.name], one.default))
 
@@ -58,6 +58,10 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         ]
     )
     return taking_all
+
+
+def _default(field: Field[Any]) -> Any:
+    return inspect.Parameter.empty if field.default is MISSING else field.default
 
 
 def _between_0_and_1(share: float | None) -> float | None:
@@ -118,6 +122,15 @@ Prevalence = Annotated[
         metavar="SHARE",
         help="Share of the population with the disease, 0.02 for 2%; needed where cases and controls were "
         "sampled apart.",
+    ),
+]
+of_flower = partial(typer.Option, rich_help_panel="Flower")
+RootCertificates = Annotated[
+    Path | None,
+    of_flower(
+        metavar="FILE",
+        help="Of --superlink: certificates of whoever vouches for it.",
+        show_default="those of the system",
     ),
 ]
 Horizon = Annotated[

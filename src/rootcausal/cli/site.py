@@ -19,9 +19,11 @@ from .options import (
     Labels,
     NamedOutcome,
     ReadingOptions,
+    RootCertificates,
     Target,
     Time,
     check_output,
+    of_flower,
     of_table,
     with_options,
 )
@@ -93,6 +95,14 @@ class SiteOptions:
     folder: Annotated[
         Path | None, of_site(metavar="DIR", help="Folder through which requests and answers go.")
     ] = None
+    superlink: Annotated[
+        str | None,
+        of_flower(
+            metavar="HOST:PORT",
+            help="Let Flower bring requests, from this SuperLink of the coordinator, over TLS.",
+        ),
+    ] = None
+    root_certificates: RootCertificates = None
     key: Annotated[
         Path | None,
         of_site(
@@ -129,6 +139,17 @@ class SiteOptions:
             show_default="never",
         ),
     ] = None
+
+    @property
+    def messages(self) -> Path:
+        """Where requests and answers are files."""
+        if self.folder is not None:
+            return self.folder
+        if self.superlink is None:
+            raise typer.BadParameter(
+                "say where requests come from: --folder DIR, or --superlink HOST:PORT.", param_hint="--folder"
+            )
+        return self.ledger_folder / "messages"
 
     @property
     def ledger_folder(self) -> Path:
@@ -169,6 +190,7 @@ def site(
     rootcausal site key --out study.key
     rootcausal site dry-run north.csv --name north --target died --key study.key
     rootcausal site serve north.csv --name north --target died --folder share
+    rootcausal site serve north.csv --name north --target died --superlink c:8000
     rootcausal site serve a.csv --name a --time t --event d --times 30 --folder s
     rootcausal site ledger --name north
     """
@@ -244,23 +266,28 @@ def _site(cohort: Path, table: SiteTable, agreed: SiteOptions, rehearsal: bool =
 def _serve(cohort: Path, table: SiteTable, agreed: SiteOptions) -> None:
     """Answer until the session is over."""
     from ..federated import serve_folder
+    from ..federated.flower import refuse_missing, supernode
 
-    if agreed.folder is None:
-        raise typer.BadParameter("say where requests come from: --folder DIR.", param_hint="--folder")
-    if not agreed.folder.is_dir():
-        raise InputError(f"there is no folder {shown(agreed.folder)}: make it where all sites reach it")
+    folder = agreed.messages
+    if agreed.superlink is not None:
+        refuse_missing(agreed.root_certificates)
+    elif not folder.is_dir():
+        raise InputError(f"there is no folder {shown(folder)}: make it where all sites reach it")
     site = _site(cohort, table, agreed)
-    say(
-        f"waits for requests in {shown(agreed.folder)}; what is sent is written down in "
-        f"{shown(agreed.ledger_folder)}"
-    )
+    whence = f"in {shown(folder)}" if agreed.superlink is None else f"from {agreed.superlink}"
+    say(f"waits for requests {whence}; what is sent is written down in {shown(agreed.ledger_folder)}")
     before = len(site.ledger.entries)
-    ended = serve_folder(site, agreed.folder, agreed.wait)
+    if agreed.superlink is None:
+        ended = serve_folder(site, folder, agreed.wait)
+    else:
+        home = agreed.ledger_folder / "flower"
+        with supernode(site.name, folder, home, agreed.superlink, agreed.root_certificates) as refuse_ended:
+            ended = serve_folder(site, folder, agreed.wait, on_look=refuse_ended)
     sent = sum(entry.count for entry in site.ledger.entries[before:])
     say(f"the session is over: {one_line(ended, 2_000)}; {plural(sent, 'number')} left this site")
     if ended != DONE:
         raise typer.Exit(3)
-    say(f"the model is in {shown(agreed.folder / MODEL)} once the coordinator has written it")
+    say(f"the model is in {shown(folder / MODEL)}")
 
 
 def _rehearse(site: "Site") -> None:

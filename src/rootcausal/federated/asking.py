@@ -7,6 +7,7 @@ costs no round. Sums are added in the order of the sites' names as they were giv
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +21,8 @@ from .site import bits_of, refuse_name
 
 #: accept(site, answer): empty where it is the answer that was asked for, or else why it is not.
 Accept = Callable[[str, bytes], str]
+#: save(path): write the model to a file.
+Save = Callable[[Path], None]
 
 
 class SiteError(InputError):
@@ -47,8 +50,8 @@ class Transport(Protocol):
         """Answers that were accepted, by site; of sites that did not answer in time there are none."""
         ...
 
-    def finish(self, sentence: str) -> None:
-        """Tell the sites that the session is over, and how it ended."""
+    def finish(self, sentence: str, save: Save | None = None) -> None:
+        """Tell the sites that the session is over, and how; hand out the model, where there is one."""
         ...
 
 
@@ -99,7 +102,11 @@ class Sites:
     def _total(self, step: Step, name: str, said: Mapping[str, Step]) -> np.ndarray:
         parts = [said[site].arrays[name] for site in self.names]
         if self.masked:
-            return masks.numbers(masks.total(parts), bits_of(REQUESTS[step.do], name))
+            request = REQUESTS[step.do]
+            if name in request.narrow:
+                whole = np.asarray(np.sum(parts, axis=0, dtype=np.uint64))  # modulo 2^64
+                return masks.narrow_numbers(whole, self.sizes.bits[step.fields["table"]])
+            return masks.numbers(masks.total(parts), bits_of(request, name))
         total = parts[0].copy()
         for part in parts[1:]:
             total = total + part
@@ -146,9 +153,9 @@ class Sites:
                 raise SiteError(name, asked.why_late([name]), lost=True)
         raise SiteError(name, f"site {quoted(name)} forgets what it was asked before", lost=True)
 
-    def finish(self, sentence: str) -> None:
-        """Tell the sites that it is over."""
-        self._transport.finish(sentence)
+    def finish(self, sentence: str, save: Save | None = None) -> None:
+        """Tell the sites that it is over, and hand out the model."""
+        self._transport.finish(sentence, save)
 
 
 class Asked:
@@ -208,7 +215,9 @@ class Asked:
         masked = self._sites.masked
         shapes = request.answer(asked, self._sites.sizes)
         if masked:
-            shapes = {name: (*shape, 2) for name, shape in shapes.items()}
+            shapes = {
+                name: shape if name in request.narrow else (*shape, 2) for name, shape in shapes.items()
+            }
         if {name: one.shape for name, one in told.arrays.items()} != shapes:
             raise MessageError(f"the answer to {asked.do!r} is of another size")
         for one in told.arrays.values():

@@ -114,7 +114,7 @@ def fit(
             made["numbers_a_value"] = asked.numbers / asked.values
             estimator.provenance_ = {**estimator.provenance_, "sites": made}
             _warn_of_many_numbers(asked)
-            asked.finish("done")
+            asked.finish("done", estimator.save)
             return estimator
 
 
@@ -174,7 +174,9 @@ def _fit(
     if found is None:
         return {}
     columns = estimator._model.mechanism.order
-    kept = remembered(found, [cohort.encoding.column_names[column] for column in columns])
+    variable = cohort.encoding.layout.variable[columns]
+    beside = np.isin(variable, estimator.covariates_)
+    kept = remembered(found, [cohort.encoding.column_names[column] for column in columns], variable, beside)
     said = in_words(kept)
     if said:
         warn(said)

@@ -1,37 +1,26 @@
 """A folder as the way between coordinator and sites: a share, or what SFTP and mail bring; no port is opened.
 
-    session                     which session is on; written by the coordinator
-    <session>/requests/7.msg    the request with this number, the same for all sites
-    <session>/answers/north/7.msg
-    <session>/end               how it ended; the sites stop
-    model.rci                   the model, for the sites to score their patients with
-
-Files are written whole, under another name first, and never changed. What is half there, changed, or under
-another name than its own is not taken until it is whole. All of a session stays in the folder: whoever is
-stopped, coordinator or site, reads what was said and goes on.
+Files (:mod:`.mailbox`) are written whole, under another name first, and never changed. What is half there,
+changed, or under another name than its own is not taken until it is whole. All of a session stays in the
+folder: whoever is stopped, coordinator or site, reads what was said and goes on.
 """
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from uuid import uuid4
 
 from ..errors import InputError
-from ..files.writing import atomic_write
 from ..wording import one_line, quoted, shown
-from .asking import Accept
-from .messages import MOST_BYTES, MessageError, decoded, digest_of
+from .asking import Accept, Save
+from .mailbox import END, MODEL, SESSION, answer_file, end_file, read, request_file, session_in, write
+from .messages import MessageError, decoded, digest_of
 from .site import Site
 
 SECONDS_A_LOOK = 0.05
 SECONDS_TO_WAIT = 3600.0
-SESSION = "session"
-END = "end"
-MODEL = "model.rci"
-_SESSION = re.compile(r"[0-9a-f]{32}")
 
 
 class FolderTransport:
@@ -52,46 +41,48 @@ class FolderTransport:
             raise InputError(f"there is no folder {shown(self._folder)}: make one that all sites reach")
         found = session_in(self._folder)
         # Sites go over to a new session by themselves; one that is over told them so.
-        if found is None or anew or (self._folder / found / END).exists():
+        if found is None or anew or end_file(self._folder, found).exists():
             found = uuid4().hex
         self._session = found
-        (self._here / "requests").mkdir(parents=True, exist_ok=True)
+        request_file(self._folder, found, 1).parent.mkdir(parents=True, exist_ok=True)
         for name in names:
-            (self._here / "answers" / name).mkdir(parents=True, exist_ok=True)
-        _write(self._folder / SESSION, found.encode())
+            answer_file(self._folder, found, name, 1).parent.mkdir(parents=True, exist_ok=True)
+        write(self._folder / SESSION, found.encode())
         return found
 
     def ask(self, number: int, request: bytes, names: Sequence[str], accept: Accept) -> dict[str, bytes]:
-        path = self._here / "requests" / f"{number}.msg"
-        before = _read(path)
+        path = request_file(self._folder, self._session, number)
+        before = read(path)
         if before not in (None, request) and _is_the_request(before, self._session, number):
             raise InputError(
                 f"the folder {shown(self._folder)} holds another fit that is not over, with other settings "
                 f"or another version: give the same settings, or delete {shown(self._folder / SESSION)}"
             )
         if before != request:
-            _write(path, request)
+            write(path, request)
         answers: dict[str, bytes] = {}
         until = time.monotonic() + self._wait
         while True:
             for name in names:
-                found = _read(self._here / "answers" / name / f"{number}.msg")
+                found = read(answer_file(self._folder, self._session, name, number))
                 if name not in answers and found is not None and not accept(name, found):
                     answers[name] = found
             if len(answers) == len(names) or time.monotonic() > until:
                 return answers
             time.sleep(SECONDS_A_LOOK)
 
-    def finish(self, sentence: str) -> None:
-        _write(self._here / END, one_line(sentence, 2_000).encode())
-
-    @property
-    def _here(self) -> Path:
-        return self._folder / self._session
+    def finish(self, sentence: str, save: Save | None = None) -> None:
+        if save is not None:
+            save(self._folder / MODEL)
+        write(end_file(self._folder, self._session), one_line(sentence, 2_000).encode())
 
 
 def serve_folder(
-    site: Site, folder: Path | str, wait: float | None = None, on_answer: Callable[[int], None] | None = None
+    site: Site,
+    folder: Path | str,
+    wait: float | None = None,
+    on_answer: Callable[[int], None] | None = None,
+    on_look: Callable[[], None] | None = None,
 ) -> str:
     """Answer the requests of one session in a folder, until it is over; how it ended.
 
@@ -101,6 +92,7 @@ def serve_folder(
     folder : that of the coordinator's :class:`FolderTransport`.
     wait : seconds after which a site gives up waiting for a request; None waits for ever.
     on_answer : told the number of each request that was answered.
+    on_look : called whenever nothing had come; what it raises ends the waiting.
     """
     folder, session, number = Path(folder), "", 1
     since = time.monotonic()
@@ -109,16 +101,15 @@ def serve_folder(
         found = session_in(folder)
         if found is not None and found != session and found not in ended:
             session, number = found, 1
-        here = folder / session
-        if session and (end := _read(here / END)) is not None and found == session:
+        if session and (end := read(end_file(folder, session))) is not None and found == session:
             return end.decode("utf-8", "replace")
-        request = _read(here / "requests" / f"{number}.msg") if session else None
+        request = read(request_file(folder, session, number)) if session else None
         if request is not None and _is_the_request(request, session, number):
-            path = here / "answers" / site.name / f"{number}.msg"
+            path = answer_file(folder, session, site.name, number)
             if _answered_before(path, request):
                 site.catch_up(request)
             else:
-                _write(path, site.answer(request))
+                write(path, site.answer(request))
                 if on_answer is not None:
                     on_answer(number)
             number, since = number + 1, time.monotonic()
@@ -128,13 +119,9 @@ def serve_folder(
                 f"no request {number} came to {shown(folder)} for {wait:g} seconds: see that the coordinator "
                 f"runs, and that it names this site, {quoted(site.name)}"
             )
+        if on_look is not None:
+            on_look()
         time.sleep(SECONDS_A_LOOK)
-
-
-def session_in(folder: Path) -> str | None:
-    """The session that is on in a folder, or the last one; None where there was none."""
-    text = (_read(folder / SESSION) or b"").decode("ascii", "replace").strip()
-    return text if _SESSION.fullmatch(text) else None
 
 
 def _is_the_request(encoded: bytes | None, session: str, number: int) -> bool:
@@ -147,22 +134,8 @@ def _is_the_request(encoded: bytes | None, session: str, number: int) -> bool:
 
 
 def _answered_before(path: Path, request: bytes) -> bool:
-    found = _read(path)
+    found = read(path)
     try:
         return found is not None and decoded(found).of == digest_of(request)
     except MessageError:
         return False
-
-
-def _read(path: Path) -> bytes | None:
-    """The bytes of a file; None where there is none yet, or it is too large to be a message."""
-    try:
-        return path.read_bytes() if path.stat().st_size <= MOST_BYTES else None
-    except OSError:
-        return None
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as out:
-        out.write(content)

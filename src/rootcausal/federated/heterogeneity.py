@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from ..method.table import F64, LossSums
+from ..method.table import F64, Index, LossSums
 from ..wording import listed, quoted
 from .messages import Step
-from .requests import triangle
 from .tables import Rows
 
 # Of all tests of effects together, and of all tests of arrows; Bonferroni's correction.
@@ -46,20 +45,22 @@ class Differences:
     arrows: F64
     by_site: Mapping[str, tuple[F64, F64]]
 
-    def different(self) -> tuple[list[int], list[tuple[int, int]]]:
-        """Columns whose effects differ, and pairs of columns, both by places in the order."""
+    def different(self, variable: Index, beside: np.ndarray) -> tuple[list[int], list[tuple[int, int]]]:
+        """Columns whose effects differ, and pairs of columns, both by places in the order.
+
+        Parameters
+        ----------
+        variable : (k,) that each column belongs to: how common its levels are at a site is no mechanism.
+        beside : (k,) whether it is a covariate, which may be the site itself.
+        """
         k = self.effects.size
         if self.sites < 2:
             return [], []
         columns = np.flatnonzero(self.effects < LEVEL / max(k, 1)).tolist()
         rows, cols = np.triu_indices(k)
-        tests = max(triangle(k) - k, 1)
-        pairs = [
-            (int(a), int(b))
-            for a, b, p in zip(rows, cols, self.arrows, strict=True)
-            if a != b and p < LEVEL / tests
-        ]
-        return columns, pairs
+        tested = (variable[rows] != variable[cols]) & ~beside[rows] & ~beside[cols]
+        differ = tested & (self.arrows < LEVEL / max(int(tested.sum()), 1))
+        return columns, list(zip(rows[differ].tolist(), cols[differ].tolist(), strict=True))
 
 
 def differences(rows: Rows) -> Differences | None:
@@ -101,9 +102,11 @@ def _cochran(sums: F64, n_sites: int) -> tuple[F64, F64]:
     return chi2.sf(q, free), np.maximum(1.0 - free / np.maximum(q, 1e-300), 0.0)
 
 
-def remembered(found: Differences, names: Sequence[str]) -> dict[str, Any]:
+def remembered(
+    found: Differences, names: Sequence[str], variable: Index, beside: np.ndarray
+) -> dict[str, Any]:
     """Plain values for the model to keep; ``names`` (k,) are those of the columns in the order."""
-    columns, pairs = found.different()
+    columns, pairs = found.different(variable, beside)
     return {
         "sites": found.sites,
         "p_values": {name: float(p) for name, p in zip(names, found.effects, strict=True)},

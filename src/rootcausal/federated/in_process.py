@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from uuid import uuid4
 
-from .asking import Accept
+from .asking import Accept, Save
 
 #: What answers a request: :meth:`.site.Site.answer`.
 Answer = Callable[[bytes], bytes]
@@ -24,5 +24,5 @@ class InProcess:
         said = {name: self._answers[name](request) for name in names}
         return {name: answer for name, answer in said.items() if not accept(name, answer)}
 
-    def finish(self, sentence: str) -> None:
+    def finish(self, sentence: str, save: Save | None = None) -> None:
         """Nobody waits."""

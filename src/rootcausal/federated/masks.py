@@ -6,6 +6,9 @@ one site sends is, to whoever lacks the key of the sites, noise. The masks are d
 that the sites share and the coordinator does not have, and from the request that is answered, so that no
 mask is ever used twice (as a one-time pad must not be).
 
+Where the size of sums is known beforehand, as it is of standardized columns, they travel in half the bytes:
+as whole numbers modulo 2^64, of a unit that is as small beside the number of rows as a float's last digit.
+
 This is additive masking by pairs (Bonawitz et al. 2017) with one key that the sites agree on beforehand, in
 place of one for each pair: sites trust each other with their masks, and nobody else.
 """
@@ -14,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +37,9 @@ KEY_BYTES = 32
 BITS_BEHIND = 64
 # Of 128 bits one is the sign, and some are for adding up sites.
 MOST_BITS = 119
+# Of 64, this leaves sums room for some hundred times the number of rows.
+NARROW_BITS, MOST_NARROW_BITS = 50, 62
+TOO_LARGE = "a sum is too large, or no number, and cannot be masked: give columns another unit"
 
 
 def new_key() -> str:
@@ -73,29 +79,58 @@ class Masks:
     def hide(self, values: F64, request: str, name: str, bits: int = BITS_BEHIND) -> U64:
         """(..., 2) of values (...), the answer to a request with this digest, or a part of it by name."""
         total = fixed(values, bits)
+        for mask, sign in self._masks(f"{request}|{name}", 2 * values.size):
+            mask = mask.reshape(total.shape)
+            total = added(total, mask if sign > 0 else negated(mask))
+        return total
+
+    def hide_narrow(self, values: F64, request: str, name: str, bits: int) -> U64:
+        """(...) of values (...), each in 64 bits."""
+        total = fixed_narrow(values, bits, self.n_sites)
+        for mask, sign in self._masks(f"{request}|{name}", values.size):
+            mask = mask.reshape(total.shape)
+            total = total + mask if sign > 0 else total - mask
+        return total
+
+    def _masks(self, what: str, size: int) -> Iterator[tuple[U64, int]]:
+        """(size,) for each other site, with the sign that it has here."""
         for other in range(self.n_sites):
             if other == self.site:
                 continue
             low, high = sorted((self.site, other))
-            mask = self._drawn(f"{low}|{high}|{request}|{name}", values.size).reshape(total.shape)
-            total = added(total, mask if self.site == low else negated(mask))
-        return total
-
-    def _drawn(self, what: str, size: int) -> U64:
-        stream = hashlib.shake_256(self.key + what.encode()).digest(16 * size)
-        return np.frombuffer(stream, dtype="<u8").astype(np.uint64).reshape(size, 2)
+            stream = hashlib.shake_256(self.key + f"{low}|{high}|{what}".encode()).digest(8 * size)
+            mask = np.frombuffer(stream, dtype="<u8").astype(np.uint64)
+            yield mask, 1 if self.site == low else -1
 
 
 def fixed(values: F64, bits: int = BITS_BEHIND) -> U64:
     """(..., 2) of values (...): low and high half of whole numbers of 2^-bits, modulo 2^128."""
     size = np.abs(values)
     if not (size < 2.0 ** (MOST_BITS - bits)).all():
-        raise InputError("a sum is too large, or no number, and cannot be masked: give columns another unit")
+        raise InputError(TOO_LARGE)
     scaled = np.ldexp(size, bits - 64)  # exact, as are all steps: a power of two changes no digit
     high = np.floor(scaled)
     low = np.floor(np.ldexp(scaled - high, 64))
     whole = np.stack([low.astype(np.uint64), high.astype(np.uint64)], axis=-1)
     return np.where((values < 0)[..., None], negated(whole), whole)
+
+
+def narrow_bits(n_rows: int) -> int:
+    """How many bits behind the point sums over so many rows of standardized columns have in 64 bits."""
+    return max(0, NARROW_BITS - n_rows.bit_length())
+
+
+def fixed_narrow(values: F64, bits: int, n_sites: int) -> U64:
+    """(...) of values (...): whole numbers of 2^-bits, modulo 2^64, of which so many can be added up."""
+    scaled = np.ldexp(values, bits)
+    if not (np.abs(scaled) < 2.0**MOST_NARROW_BITS / n_sites).all():
+        raise InputError(TOO_LARGE)
+    return np.rint(scaled).astype(np.int64).view(np.uint64)
+
+
+def narrow_numbers(whole: U64, bits: int) -> F64:
+    """(...) the values that (...) stand for."""
+    return np.ldexp(whole.view(np.int64).astype(np.float64), -bits)
 
 
 def numbers(whole: U64, bits: int = BITS_BEHIND) -> F64:

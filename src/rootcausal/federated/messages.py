@@ -24,7 +24,7 @@ import numpy as np
 from ..wording import quoted
 
 MAGIC = b"RCS1"
-VERSION = 1
+VERSION = 2
 # A header lists steps and the levels of columns; arrays are sums over rows.
 MOST_HEADER = 1 << 24
 MOST_BYTES = 1 << 28

@@ -6,19 +6,21 @@ A request that changes what the site keeps (``keeps``) has no answer, and travel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..method.table import LARGEST
+from .masks import NARROW_BITS
 from .messages import MessageError, Step
 
 Shape = tuple[int, ...]
 Check = Callable[[Any], bool]
 
 MOST_COLUMNS = 100_000
+STAGES = "stage sums"
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,13 @@ class Sizes:
     classes : 2 where rows have labels, else 1.
     graded : whether rows have a null score.
     tables : how many columns each standardized table has, by its handle.
+    bits : how many bits behind the point its sums have in 64 bits.
     """
 
     classes: int = 2
     graded: bool = False
     tables: Mapping[int, int] = field(default_factory=dict)
+    bits: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class Request:
     keeps : whether the site changes what it keeps.
     sums : whether the answer is a sum over the rows of all sites, which may be masked.
     bits : how many bits behind the point it has then.
+    narrow : its arrays that are at most as large as rows are many, about, and go in 64 bits then.
     """
 
     words: str
@@ -60,6 +65,7 @@ class Request:
     keeps: bool = False
     sums: bool = True
     bits: int = 64
+    narrow: Sequence[str] = ()
 
     def refuse(self, step: Step) -> None:
         """Refuse fields and arrays that are not as they have to be."""
@@ -108,6 +114,10 @@ def _raw(value: Any) -> bool:
     return value in (0, 1) and _whole(value)
 
 
+def _bits(value: Any) -> bool:
+    return _whole(value) and value <= NARROW_BITS
+
+
 def _only(value: Any) -> bool:
     return value is None or (_whole(value) and value in (0, 1))
 
@@ -142,13 +152,15 @@ def _leading(step: Step, sizes: Sizes) -> dict[str, Shape]:
 def _loss(step: Step, sizes: Sizes) -> dict[str, Shape]:
     k, size = step.arrays["cols"].size, step.arrays["beta"].size
     b = size - k
+    # Of two parameters of a baseline, only thresholds between stages have a curvature together.
+    beside = max(b - 1, 0) if step.do == STAGES else 0
     return {
         "loglik": (),
         "gradient": (size,),
         "among": (triangle(k),),
         "across": (k, b),
         "of_baseline": (b,),
-        "beside": (max(b - 1, 0),),
+        "beside": (beside,),
     }
 
 
@@ -171,8 +183,8 @@ VIEW = {**COLS, **SCALED, "scores": ("f", 1), "weights": ("f", 1), "joint_mean":
 LOSS = Request("", TABLE, {**COLS, "beta": ("f", 1)}, _loss)
 
 
-def _loss_of(words: str, bits: int = 64, **fields: Check) -> Request:
-    return Request(words, {**TABLE, **fields}, LOSS.arrays, _loss, bits=bits)
+def _loss_of(words: str, bits: int = 64, narrow: Sequence[str] = ()) -> Request:
+    return Request(words, TABLE, LOSS.arrays, _loss, bits=bits, narrow=narrow)
 
 
 REQUESTS: dict[str, Request] = {
@@ -234,16 +246,21 @@ REQUESTS: dict[str, Request] = {
         _joint,
     ),
     "fill": Request("", {"seed": _whole}, VIEW, keeps=True),
-    "standardize": Request("", {**RAW, **TABLE}, {**COLS, **SCALED}, keeps=True),
+    "standardize": Request("", {**RAW, **TABLE, "bits": _bits}, {**COLS, **SCALED}, keeps=True),
     # --- a standardized table ------------------------------------------------------------------------------
     "table gram": Request(
-        "sums of products of each two standardized columns", {**TABLE, "by_class": _truth}, {}, _gram_of
+        "sums of products of each two standardized columns",
+        {**TABLE, "by_class": _truth},
+        {},
+        _gram_of,
+        narrow=("gram",),
     ),
     "column sums": Request(
         "two entropy statistics of each standardized column",
         TABLE,
         {},
         lambda step, sizes: {"sums": (sizes.tables[step.fields["table"]], 2)},
+        narrow=("sums",),
     ),
     "with correlations": Request("", TABLE, {"r": ("f", 1)}, keeps=True),
     "regress out": Request("", {**TABLE, "root": _whole}, COLS, keeps=True),
@@ -252,14 +269,23 @@ REQUESTS: dict[str, Request] = {
         TABLE,
         {"i": ("i", 1), "j": ("i", 1)},
         _pairs,
+        narrow=("sums",),
     ),
     "leading pair sums": Request(
-        "two entropy statistics of the residuals of pairs of columns", {**TABLE, "q": _whole}, COLS, _leading
+        "two entropy statistics of the residuals of pairs of columns",
+        {**TABLE, "q": _whole},
+        COLS,
+        _leading,
+        narrow=("of_rows", "of_others"),
     ),
-    "logit sums": _loss_of("log-likelihood of the labels and its derivatives"),
+    # Whatever the coefficients, each row adds at most its own standardized values.
+    "logit sums": _loss_of(
+        "log-likelihood of the labels and its derivatives",
+        narrow=("gradient", "among", "across", "of_baseline"),
+    ),
     "square sums": _loss_of("least squares of the outcome and their derivatives"),
     "hazard sums": _loss_of("log-likelihood of follow-up and its derivatives, by intervals of time", bits=40),
-    "stage sums": _loss_of("log-likelihood of the stages and its derivatives"),
+    STAGES: _loss_of("log-likelihood of the stages and its derivatives"),
     "differences": Request(
         "how far effects and arrows here are from those of all sites, weighted by how exactly they are known",
         {**TABLE, "likelihood": _text},

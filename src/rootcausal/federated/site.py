@@ -23,7 +23,7 @@ from .holdings import FOLLOW_UP, LABELS, NUMBER, Agreed, Holdings
 from .ledger import Ledger
 from .masks import BITS_BEHIND, KEY_BYTES, Masks
 from .messages import Message, MessageError, Step, decoded, digest_of
-from .requests import Request, request_of
+from .requests import Request, Sizes, request_of
 from .sums import Sums
 
 # Requests with an answer in one session; a fit of 50 columns asks about 70 times.
@@ -182,7 +182,11 @@ class Site:
             masks = self._masks if request.sums else None
             told = result.arrays if result.arrays else result.fields
             self.ledger.note(message.session, message.number, step.do, request.words, masks is not None, told)
-            answers.append(result if masks is None else _masked(result, masks, request, f"{digest}|{place}"))
+            if masks is not None:
+                sizes = Sizes() if self._rows is None else self._rows.sizes
+                bits = sizes.bits.get(step.fields.get("table", -1), 0)
+                result = _masked(result, masks, request, f"{digest}|{place}", bits)
+            answers.append(result)
         return Message("answer", message.session, message.number, self.name, answers, of=digest).encoded()
 
     def _result(self, step: Step) -> Step | None:
@@ -249,12 +253,15 @@ class Site:
     }
 
 
-def _masked(result: Step, masks: Masks, request: Request, what: str) -> Step:
+def _masked(result: Step, masks: Masks, request: Request, what: str, narrow_bits: int) -> Step:
     """The same, of which only the total over all sites makes sense."""
-    hidden = {
-        name: masks.hide(np.asarray(values, dtype=np.float64), what, name, bits_of(request, name))
-        for name, values in result.arrays.items()
-    }
+    hidden = {}
+    for name, values in result.arrays.items():
+        plain = np.asarray(values, dtype=np.float64)
+        if name in request.narrow:
+            hidden[name] = masks.hide_narrow(plain, what, name, narrow_bits)
+        else:
+            hidden[name] = masks.hide(plain, what, name, bits_of(request, name))
     return replace(result, arrays=hidden)
 
 

@@ -18,7 +18,7 @@ from ..method.table import ColumnMoments, Index, LossSums, RawTable
 from .disclosure import Minimum
 from .holdings import OpenRows
 from .messages import MessageError, Step
-from .requests import REQUESTS, Sizes, symmetric, upper
+from .requests import REQUESTS, STAGES, Sizes, symmetric, upper
 
 # Of follow-up, stages and labels: which likelihood a table has, by what is known of its rows.
 LIKELIHOODS = {
@@ -43,11 +43,12 @@ class Sums:
         self._tables: dict[int, Any] = {}
         self._widths: dict[int, int] = {}
         self._sizes: dict[int, int] = {}
+        self._bits: dict[int, int] = {}
         self._told, self._values = 0, int(np.isfinite(rows.values).sum())
 
     @property
     def sizes(self) -> Sizes:
-        return Sizes(self._rows.classes, self._rows.known.ndim == 2, self._widths)
+        return Sizes(self._rows.classes, self._rows.known.ndim == 2, self._widths, self._bits)
 
     def result(self, step: Step) -> Step | None:
         """The answer, or None where the step is only kept."""
@@ -184,6 +185,7 @@ class Sums:
             raise MessageError("there is such a table already, or too many")
         raw = self._complete(step, cols)
         self._widths[handle], self._sizes[handle] = cols.size, 0 if raw is None else raw.shape[0]
+        self._bits[handle] = step.fields["bits"]
         self._tables[handle] = (
             None if raw is None else raw.standardize(cols, step.arrays["mean"], step.arrays["sd"])
         )
@@ -242,7 +244,7 @@ class Sums:
             return None
         self._minimum.refuse_products(self._sizes[handle], cols.size + 1)
         sums: LossSums = getattr(table, likelihood.replace(" ", "_"))(cols, beta)
-        return loss_arrays(sums, cols.size)
+        return loss_arrays(sums, cols.size, step.do == STAGES)
 
     def _differences(self, step: Step) -> Mapping[str, Any] | None:
         """One Newton step from the effects of all sites to those of this one, and its correlations of errors.
@@ -388,7 +390,7 @@ def _classes(gram: np.ndarray, step: Step) -> np.ndarray:
     return upper(gram if step.fields["by_class"] else gram.sum(axis=0, keepdims=True))
 
 
-def loss_arrays(sums: LossSums, k: int) -> dict[str, Any]:
+def loss_arrays(sums: LossSums, k: int, of_stages: bool) -> dict[str, Any]:
     """Sums of a likelihood without what is zero or there twice (see :class:`LossSums` on baselines)."""
     hessian = sums.hessian
     return {
@@ -397,7 +399,7 @@ def loss_arrays(sums: LossSums, k: int) -> dict[str, Any]:
         "among": upper(hessian[:k, :k]),
         "across": hessian[:k, k:],
         "of_baseline": np.diagonal(hessian)[k:],
-        "beside": np.diagonal(hessian[k:, k:], 1),
+        "beside": np.diagonal(hessian[k:, k:], 1) if of_stages else np.empty(0),
     }
 
 
@@ -410,5 +412,7 @@ def loss_sums(arrays: Mapping[str, np.ndarray], k: int) -> LossSums:
     hessian[k:, :k] = arrays["across"].T
     inside = hessian[k:, k:]
     inside[np.arange(b), np.arange(b)] = arrays["of_baseline"]
-    inside[np.arange(b - 1), np.arange(1, b)] = inside[np.arange(1, b), np.arange(b - 1)] = arrays["beside"]
+    if beside := arrays["beside"].size:
+        along = np.arange(beside)
+        inside[along, along + 1] = inside[along + 1, along] = arrays["beside"]
     return LossSums(float(arrays["loglik"]), arrays["gradient"], hessian)

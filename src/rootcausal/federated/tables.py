@@ -15,6 +15,7 @@ from ..method.moments import regressed_correlations
 from ..method.ordering.entropy import block_penalties
 from ..method.table import F64, ColumnMoments, Index, KnownEntropies, LevelSums, LossSums
 from .asking import Sites
+from .masks import narrow_bits
 from .messages import Step
 from .requests import symmetric, upper
 from .sums import loss_sums
@@ -96,11 +97,12 @@ class FederatedRaw:
     def standardize(self, cols: Index, mean: F64, sd: F64) -> FederatedTable:
         rows = self._rows
         handle, rows.n_tables = rows.n_tables, rows.n_tables + 1
-        rows.sites.keep(
-            Step("standardize", {**self._which, "table": handle}, {"cols": cols, "mean": mean, "sd": sd})
-        )
-        tables = {**rows.sites.sizes.tables, handle: cols.size}
-        rows.sites.sizes = replace(rows.sites.sizes, tables=tables)
+        bits = narrow_bits(rows.n)
+        about = {**self._which, "table": handle, "bits": bits}
+        rows.sites.keep(Step("standardize", about, {"cols": cols, "mean": mean, "sd": sd}))
+        known = rows.sites.sizes
+        tables, of_tables = {**known.tables, handle: cols.size}, {**known.bits, handle: bits}
+        rows.sites.sizes = replace(known, tables=tables, bits=of_tables)
         return FederatedTable(rows, handle, (self._n, cols.size), key=_key(self._which, cols, mean, sd))
 
     @property
