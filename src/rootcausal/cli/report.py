@@ -27,6 +27,7 @@ from .console import (
 )
 from .knowing import KnowledgeOptions
 from .models import (
+    call_by_dictionary,
     call_variables,
     columns_of,
     known_to,
@@ -80,6 +81,9 @@ OF_NEW_PATIENTS = (
     "na",
     "no_header",
     "sheet",
+    "names",
+    "sql",
+    "redcap",
 )
 FIT_ONLY = [
     one.name
@@ -174,6 +178,7 @@ def report(
             model._diagnose(patients.X, happened, None)
             patients = _some(patients, shown_as.patients)
             happened = chosen.known(patients.target)
+        call_by_dictionary(model, table.dictionary())
         call_variables(model, namings, outcome.target, outcome.time, outcome.event, table.id_column)
     if called is not None:
         called = model.provenance_.get("labels", {}).get(called, {}).get("label") or called
