@@ -271,7 +271,8 @@ function columnRow(column, isOutcome) {
   row.dataset.column = column.name;
   const role = element("td", isOutcome ? "the outcome" : ""), kind = element("td");
   if (!isOutcome) {
-    role.append(selectOf(ROLES, `What ${column.name} is for`, (value) => {
+    const roles = ROLES.map(([value, words]) => [value, words.split(":")[0]]);
+    role.append(selectOf(roles, `What ${column.name} is for`, (value) => {
       state.touched.add(column.name);
       value === "variable" ? state.roles.delete(column.name) : state.roles.set(column.name, value);
       agree();
