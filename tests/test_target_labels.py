@@ -39,6 +39,7 @@ SAID = [
     ("well", "sick"),
     ("no", "positive"),
     ("notckd", "ckd"),
+    ("Live birth", "Non-live birth"),
     ("no relapse", "relapse"),
     ("relapse-free", "relapse"),
     ("normal", "hypothyroid"),

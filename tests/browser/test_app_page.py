@@ -95,7 +95,7 @@ def test_from_a_file_to_the_page_of_a_patient(app, pbc, tmp_path):
     app.get_by_label("What chol is for").select_option("--drop")
     fitted(app)
     assert app.evaluate("document.activeElement.id") == "result"
-    assert "given: age first" in app.locator("#checks").inner_text()
+    assert "given: age first" in app.locator("#checks").text_content()
     assert re.search(r"\d+ checks of the assumptions", app.locator("#checks").inner_text())
     inside = app.frame_locator("#page")
     assert inside.locator("h2:visible").first.inner_text() == "Patient 1"
@@ -145,13 +145,28 @@ def test_what_is_asked_is_answered_before_a_fit(app, tmp_path):
     assert options == wanted
 
 
+def times(folder):
+    cohort = simulate(n_samples=150, n_variables=4, random_state=1, outcome="survival")
+    columns = {f"x{k}": column for k, column in enumerate(cohort.X.T)}
+    columns |= {"futime": cohort.time, "died": cohort.event.astype(int), "relapse_time": 2 * cohort.time}
+    write_tables({folder / "times.csv": pa.table(columns)}, {})
+    return folder / "times.csv"
+
+
+def test_what_is_known_is_chosen_and_asked_once(app, tmp_path):
+    opened(app, times(tmp_path))
+    asked(app, "died, with the time in futime")
+    assert app.get_by_label("1 (96 rows)").is_checked()
+    assert app.locator("#findings input").count() == len(
+        set(app.locator("#findings .choice").all_inner_texts())
+    )
+    out = [text.partition(":")[0] for text in app.locator("#findings .choice").all_inner_texts()]
+    assert out.count("relapse_time") == 1
+
+
 @pytest.mark.slow
 def test_times_are_seen_and_told(app, tmp_path):
-    cohort = simulate(n_samples=150, n_variables=4, random_state=1, outcome="survival")
-    path = tmp_path / "times.csv"
-    columns = {f"x{k}": column for k, column in enumerate(cohort.X.T)}
-    write_tables({path: pa.table({**columns, "futime": cohort.time, "died": cohort.event.astype(int)})}, {})
-    opened(app, path)
+    opened(app, times(tmp_path))
     asked(app, "died, with the time in futime")
     app.locator("#outcome-more summary").click()
     app.get_by_label("Unit of the times").fill("years")
@@ -159,7 +174,7 @@ def test_times_are_seen_and_told(app, tmp_path):
     app.locator("#intervals").uncheck()
     fitted(app)
     assert "--time futime --event died --time-unit years" in app.locator("#line").inner_text()
-    assert "event: died = 1 (96 events in 150 patients)" in app.locator("#checks").inner_text()
+    assert "event: died = 1 (96 events in 150 patients)" in app.locator("#checks").text_content()
 
 
 def test_what_cannot_be_read_is_said(app, tmp_path, pbc):
@@ -194,7 +209,7 @@ def test_hostile_names_stay_text(app, tmp_path):
     fitted(app)
     app.frame_locator("#page").locator("h2:visible").first.wait_for()
     assert app.locator("main img, main script, main svg, main b").count() == 0
-    assert "given: a,b first" in app.locator("#checks").inner_text()
+    assert "given: a,b first" in app.locator("#checks").text_content()
 
 
 @pytest.mark.slow

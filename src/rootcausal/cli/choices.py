@@ -19,7 +19,7 @@ from .options import (
 )
 
 # What reads another file of the machine is no choice of a page.
-NOT_CHOSEN = ("knowledge",)
+NOT_CHOSEN = ("knowledge", "redcap")
 OF_LOOK = (ReadingOptions, NamedOutcome)
 OF_REPORT = (TableOptions, OutcomeOptions, KnowledgeOptions, ModelOptions, PageOptions)
 

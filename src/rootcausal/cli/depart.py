@@ -92,7 +92,7 @@ def depart(
             check_output(path, reference, rows_file)
     if save_model is not None and save_model.suffix.lower() != ".rci":
         raise typer.BadParameter("the name of a model file ends in .rci.", param_hint="--save-model")
-    named = group if id_column is None else id_column
+    named = reading.ids(id_column) if group is None else group
     if reference.suffix.lower() == ".rci":
         if known or drop or kind or log:
             raise typer.BadParameter("what is said of columns is part of the model: leave it out here.")

@@ -143,6 +143,7 @@ def explain(
     call_variables(model, namings)
     asks = Asked(model, horizon, words_of_model(model, horizon))
     question = None if asked is None else understood(asked, model)
+    id_column = reading.ids(id_column)
     wanted = {**columns_of(model, reading.na), "id_column": id_column, "drop_missing": drop_missing}
     table = reading.table_at(patients_file)
     pieces = _Counted(stream_new_patients(table, **wanted))

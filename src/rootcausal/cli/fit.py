@@ -33,7 +33,7 @@ from .console import (
     words_of_model,
 )
 from .knowing import KnowledgeOptions
-from .models import call_variables, estimator_of, labels_of, learn
+from .models import call_by_dictionary, call_variables, estimator_of, labels_of, learn
 from .options import (
     Labels,
     ModelOptions,
@@ -168,6 +168,7 @@ def fit(
         model.bootstrap(how.bootstrap, n_jobs=how.jobs, progress=sys.stderr.isatty(), resume=how.resume)
     if how.halves:
         split_in_halves(model)
+    call_by_dictionary(model, table.dictionary())
     call_variables(model, namings, outcome.target, outcome.time, outcome.event, table.id_column)
     if not how.on_cluster:  # the model keeps what it says
         happened = chosen.known(patients.target)
@@ -206,6 +207,8 @@ def _refuse_what_needs_memory(table: TableOptions, outcome: OutcomeOptions, how:
         )
     if table.no_header is not None or table.sheet is not None:
         raise typer.BadParameter("Parquet files have names, and no sheets: leave --sheet and the like out.")
+    if table.names or table.sql is not None or table.redcap is not None:
+        raise typer.BadParameter("--names, --sql and --redcap need the table in memory, not on a cluster.")
 
 
 def _fit_on_cluster(

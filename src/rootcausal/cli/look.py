@@ -51,7 +51,7 @@ def look(
     """
     if outcome.given:
         outcome.refuse_what_does_not_go_together()
-    table = reading.table_at(cohort)
+    table, id_column = reading.table_at(cohort), reading.ids(id_column)
     seen = _read(table, id_column, outcome, reading.na or ())
     read_so = _how_read(table, reading.na or ())
     if as_json:
@@ -68,8 +68,13 @@ def _how_read(table: TableFile, na: Sequence[str]) -> list[str]:
     options = [text for word in na for text in ("--na", word)]
     if table.sheet is not None:
         options += ["--sheet", table.sheet]
-    if table.header or has_no_header(table):
+    if table.names is not None:
+        options += ["--names", ",".join(table.names)]
+    elif table.header or has_no_header(table):
         options.append("--header" if table.header else "--no-header")
+    for option, given in (("--sql", table.sql), ("--redcap", table.redcap)):
+        if given is not None:
+            options += [option, str(given)]
     return options
 
 

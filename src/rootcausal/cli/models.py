@@ -17,6 +17,7 @@ from .options import OutcomeOptions
 
 if TYPE_CHECKING:
     from ..estimators.loading import Fitted
+    from ..files.redcap import Dictionary
     from ..inputs.kinds import Kind
     from ..inputs.naming import Naming
     from ..inputs.outcomes import ChosenOutcome, OutcomeColumns
@@ -205,6 +206,13 @@ def labels_of(path: Path | None) -> "dict[str, Naming] | None":
     from ..inputs.naming import read_namings
 
     return None if path is None else read_namings(path)
+
+
+def call_by_dictionary(model: "Fitted", known: "Dictionary | None") -> None:
+    """Give a model that was just fitted the labels of REDCap."""
+    called = {} if known is None else known.labels(model._encoding.names)
+    if called:
+        model.set_labels(called)
 
 
 def call_variables(model: "Fitted", namings: "dict[str, Naming] | None", *others_named: str | None) -> None:

@@ -24,6 +24,7 @@ from ..wording import quoted, shown
 from .knowing import KnowledgeOptions
 
 if TYPE_CHECKING:
+    from ..files.redcap import Dictionary
     from ..inputs.outcomes import OutcomeColumns
     from ..inputs.patients import Patients
     from ..inputs.roles import Roles
@@ -241,10 +242,47 @@ class ReadingOptions:
         str | None,
         of_table(metavar="NAME", help="Sheet of an Excel workbook.", show_default="the first"),
     ] = None
+    names: Annotated[
+        list[str] | None,
+        of_table(
+            metavar="NAME,NAME",
+            help="Names of the columns, from left to right, of a table without a header; many times, or with "
+            "commas between.",
+        ),
+    ] = None
+    sql: Annotated[
+        str | None,
+        of_table(
+            metavar="QUERY",
+            help="Query whose rows are the table: of a .duckdb file, or of 'cohort', as the table of any "
+            "other file is called in it. It reads that file only, and changes nothing.",
+        ),
+    ] = None
+    redcap: Annotated[
+        Path | None,
+        of_table(
+            metavar="DICTIONARY",
+            help="Data dictionary of the REDCap project that exported the table: choices by their names, one "
+            "row a record, no free text and identifiers, labels.",
+        ),
+    ] = None
 
     def table_at(self, path: Path) -> TableFile:
         """Return the file of a table with what the options say of how it is written."""
-        return TableFile(path, None if self.no_header is None else not self.no_header, self.sheet)
+        header = None if self.no_header is None else not self.no_header
+        names = [name.strip() for text in self.names or () for name in text.split(",")]
+        return TableFile(path, header, self.sheet, tuple(names) or None, self.sql, self.redcap)
+
+    def dictionary(self) -> "Dictionary | None":
+        """Return the data dictionary of --redcap."""
+        from ..files.tables import dictionary_of
+
+        return None if self.redcap is None else dictionary_of(self.redcap)
+
+    def ids(self, column: str | None) -> str | None:
+        """Return the column of ids: the one that was named, or the records of REDCap."""
+        known = None if column is not None else self.dictionary()
+        return column if known is None else known.record
 
 
 @dataclass(frozen=True)
@@ -308,13 +346,27 @@ class TableOptions(ReadingOptions):
         ),
     ] = None
 
+    def __post_init__(self) -> None:
+        """Take the records of REDCap for patients, unless other ids are named."""
+        object.__setattr__(self, "id_column", self.ids(self.id_column))
+
     def settings(self) -> dict[str, Any]:
         """Return what an estimator is told of the columns."""
         return {
-            "kinds": chosen_kinds(self.kind),
+            "kinds": self._kinds(),
             "missing": self.missing,
             "reliability": chosen_reliability(self.reliability),
             "limits": chosen_limits(self.limit),
+        }
+
+    def _kinds(self) -> dict[str | int, Any] | None:
+        """The kinds that were chosen; ordinal choices of REDCap are in the order of its dictionary."""
+        kinds, known = chosen_kinds(self.kind), self.dictionary()
+        if kinds is None or known is None:
+            return kinds
+        return {
+            name: (known.levels(str(name)) or kind) if kind == "ordinal" else kind
+            for name, kind in kinds.items()
         }
 
     def roles(self, outcome: "OutcomeColumns") -> "Roles":

@@ -28,6 +28,7 @@ from .console import (
 )
 from .knowing import KnowledgeOptions
 from .models import (
+    call_by_dictionary,
     call_variables,
     columns_of,
     known_to,
@@ -81,6 +82,9 @@ OF_NEW_PATIENTS = (
     "na",
     "no_header",
     "sheet",
+    "names",
+    "sql",
+    "redcap",
 )
 FIT_ONLY = [
     one.name
@@ -176,6 +180,7 @@ def report(
             model._diagnose(patients.X, happened, None, patients.weights)
             patients = _some(patients, shown_as.patients)
             happened = chosen.known(patients.target)
+        call_by_dictionary(model, table.dictionary())
         call_variables(model, namings, outcome.target, outcome.time, outcome.event, table.id_column)
     if called is not None:
         called = model.provenance_.get("labels", {}).get(called, {}).get("label") or called

@@ -95,6 +95,10 @@ def _reading(table: Path, options: TableOptions) -> Iterator[str]:
         yield f"header={not options.no_header}"
     if options.sheet is not None:
         yield f"sheet={options.sheet!r}"
+    if options.names is not None:
+        yield f"names={list(options.table_at(table).names or ())!r}"
+    if options.sql is not None:
+        yield f"sql={options.sql!r}"
     if options.id_column is not None:
         yield f"id_column={options.id_column!r}"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,9 +97,9 @@ def simulate(
     *,
     expected_neighbors: float = 2.0,
     random_state: RandomState = None,
-    design: str = "cohort",
+    design: Literal["cohort", "case-control"] = "cohort",
     prevalence: float | None = None,
-    outcome: str = "binary",
+    outcome: Literal["binary", "survival", "continuous"] = "binary",
     events: float | None = None,
 ) -> SimulatedCohort:
     """Draw a cohort from the paper's generator (Section 8.1.1).

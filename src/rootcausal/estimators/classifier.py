@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import narwhals as nw
 import numpy as np
@@ -25,7 +25,14 @@ from ..outcomes.matched import RelativeOddsAttribution, chance_in_sets
 from ..outcomes.ordinal import StageAttribution
 from ..wording import listed
 from .base import OfOneColumn, told_of_all
-from .parameters import check_outcome, chosen_settings
+from .parameters import (
+    AttributionName,
+    BackendName,
+    MissingName,
+    VariantName,
+    check_outcome,
+    chosen_settings,
+)
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis as Checks
@@ -139,21 +146,21 @@ class RCI(ClassifierMixin, OfOneColumn):
         self,
         *,
         alpha: float | None = None,
-        variant: str = "local_plus",
-        attribution: str = "sharp",
-        backend: str = "auto",
+        variant: VariantName = "local_plus",
+        attribution: AttributionName = "sharp",
+        backend: BackendName = "auto",
         positive: Any = None,
         progress: bool = False,
         prevalence: float | None = None,
         kinds: dict[str | int, Any] | None = None,
-        missing: str = "impute",
+        missing: MissingName = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
         log: Sequence[str | int] | None = None,
         mechanism: str = "linear",
         confounding: str | None = None,
         reliability: dict[str | int, Any] | None = None,
         limits: dict[str | int, Any] | None = None,
-        outcome: str = "binary",
+        outcome: Literal["binary", "ordinal"] = "binary",
         levels: Sequence[Any] | None = None,
     ) -> None:
         self.alpha = alpha

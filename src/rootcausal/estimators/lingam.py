@@ -19,7 +19,11 @@ from ..method.missing.sums import IncompleteRaw
 from ..method.ordering.ordering import Ordering, order_columns
 from ..method.table import F64
 from ..progress.bars import ordering_progress
-from .parameters import chosen_variant
+from .parameters import (
+    BackendName,
+    VariantName,
+    chosen_variant,
+)
 
 
 class DirectLiNGAM(BaseEstimator):
@@ -52,9 +56,9 @@ class DirectLiNGAM(BaseEstimator):
     def __init__(
         self,
         *,
-        variant: str = "plus",
+        variant: VariantName = "plus",
         prune: bool = False,
-        backend: str = "auto",
+        backend: BackendName = "auto",
         progress: bool = False,
         knowledge: Knowledge | dict[str, Any] | None = None,
     ) -> None:

@@ -31,7 +31,12 @@ from ..method.table import F64, Index
 from ..progress.bars import counting_progress
 from ..version import __version__
 from ..wording import listed, plain, plural, quoted
-from .parameters import chosen_hints, parameter_names, plain_parameters
+from .parameters import (
+    MissingName,
+    chosen_hints,
+    parameter_names,
+    plain_parameters,
+)
 
 if TYPE_CHECKING:
     from ..explaining.departures import Departures
@@ -107,7 +112,7 @@ class RootCauseOutliers(BaseEstimator):
         n_graphs: int = 20,
         positive: Any = None,
         kinds: dict[str | int, Any] | None = None,
-        missing: str = "impute",
+        missing: MissingName = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
         log: Sequence[str | int] | None = None,
         random_state: int = 0,

@@ -7,7 +7,7 @@ import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -20,6 +20,12 @@ from ..inputs.rules import Findings
 from ..method.ordering.ordering import VARIANTS, Variant
 from ..method.pipeline import ATTRIBUTIONS, Settings
 from ..wording import listed, plain, quoted
+
+# What an editor offers, and a type checker knows, of the options that are words.
+VariantName = Literal["original", "plus", "local", "local_plus"]
+AttributionName = Literal["sharp", "paper"]
+BackendName = Literal["auto", "numpy", "numba", "cupy", "dask"]
+MissingName = Literal["impute", "refuse"]
 
 MISSING = ("impute", "refuse")
 MECHANISMS = ("linear", "nonlinear", "auto")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from numbers import Real
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +18,13 @@ from ..inputs.outcomes import Target, given_by, numbers_of, refuse_missing
 from ..method.pipeline import Settings
 from ..method.table import F64
 from .base import OfOneColumn, told_of_all
-from .parameters import check_outcome
+from .parameters import (
+    AttributionName,
+    BackendName,
+    MissingName,
+    VariantName,
+    check_outcome,
+)
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
@@ -60,19 +66,19 @@ class RCIRegressor(RegressorMixin, OfOneColumn):
         self,
         *,
         alpha: float | None = None,
-        variant: str = "local_plus",
-        attribution: str = "sharp",
-        backend: str = "auto",
+        variant: VariantName = "local_plus",
+        attribution: AttributionName = "sharp",
+        backend: BackendName = "auto",
         progress: bool = False,
         kinds: dict[str | int, Any] | None = None,
-        missing: str = "impute",
+        missing: MissingName = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
         log: Sequence[str | int] | None = None,
         mechanism: str = "linear",
         confounding: str | None = None,
         reliability: dict[str | int, Any] | None = None,
         limits: dict[str | int, Any] | None = None,
-        outcome: str = "continuous",
+        outcome: Literal["continuous", "count"] = "continuous",
         dispersion: float | None = None,
     ) -> None:
         self.alpha = alpha

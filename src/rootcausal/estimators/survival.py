@@ -22,6 +22,7 @@ from ..method.pipeline import Settings
 from ..method.table import F64
 from ..outcomes.survival import HazardAttribution, concordance_of
 from .base import Estimator, told_of_all
+from .parameters import AttributionName, BackendName, MissingName, VariantName
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
@@ -76,15 +77,15 @@ class RCISurvival(Estimator):
         self,
         *,
         alpha: float | None = None,
-        variant: str = "local_plus",
-        attribution: str = "sharp",
-        backend: str = "auto",
+        variant: VariantName = "local_plus",
+        attribution: AttributionName = "sharp",
+        backend: BackendName = "auto",
         positive: Any = None,
         competing: Any = None,
         horizon: float | None = None,
         progress: bool = False,
         kinds: dict[str | int, Any] | None = None,
-        missing: str = "impute",
+        missing: MissingName = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
         log: Sequence[str | int] | None = None,
         mechanism: str = "linear",

@@ -23,7 +23,7 @@ from ..errors import InputError, ReadingWarning, warn
 from ..wording import plural, quoted, shown
 from .arrow import arrow_csv, pa, pc
 from .cells import WORDS_FOR_MISSING, own_words, with_missing, with_types
-from .header import TableFile, has_header, names_without_header, no_header_seen
+from .header import TableFile, begins_with_names, names_without_header, no_header_seen
 from .memory import is_packed, opened, refuse_too_large, unpacked_size
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -128,9 +128,9 @@ def _dialect_of(path: TableFile) -> Dialect:
         _refuse_blanks_between(path, header[0], [row[0] for row in rows if len(row) == 1])
     if _has_row_names(header, rows):
         return Dialect(separator, encoding, ("", *header), True, _blank_lines(text))
-    said = has_header(path, [header, *rows]) if path.header is None else path.header
-    written = tuple(header) if said else names_without_header(len(header))
-    seen = not said and path.header is None
+    said = begins_with_names(path, [header, *rows])
+    written = tuple(header) if said else names_without_header(path, len(header))
+    seen = not said and path.header is None and path.names is None
     return Dialect(separator, encoding, written, False, _blank_lines(text), said, seen)
 
 

@@ -17,7 +17,7 @@ from os import PathLike
 from typing import Any
 
 from ..errors import InputError
-from ..wording import listed, quoted, shown
+from ..wording import listed, plural, quoted, shown
 from .cells import may_be_a_level, says_missing
 from .written_dates import is_written_date
 
@@ -63,9 +63,27 @@ def has_header(path: str | PathLike[str], rows: Sequence[Sequence[str]]) -> bool
     )
 
 
-def names_without_header(n_columns: int) -> tuple[str, ...]:
-    """What columns are called that have no name: V1, V2, as R calls them."""
-    return tuple(f"V{number}" for number in range(1, n_columns + 1))
+def names_without_header(path: str | PathLike[str], n_columns: int) -> tuple[str, ...]:
+    """What columns of a file without names are called: as was said, or V1, V2, as R calls them."""
+    said = TableFile.of(path).names
+    if said is None:
+        return tuple(f"V{number}" for number in range(1, n_columns + 1))
+    if len(said) != n_columns:
+        raise InputError(
+            f"--names has {plural(len(said), 'name')}, and {shown(path)} has {plural(n_columns, 'column')}: "
+            "name each column, from left to right."
+        )
+    return said
+
+
+def begins_with_names(path: str | PathLike[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first of the rows holds names: as was said, or as it is seen."""
+    file = TableFile.of(path)
+    if file.names is not None:
+        if rows and [cell.strip() for cell in rows[0]] == list(file.names):
+            raise InputError(f"the first row of {shown(path)} has these names already: leave --names out.")
+        return False
+    return has_header(path, rows) if file.header is None else file.header
 
 
 def no_header_seen(path: str | PathLike[str], n_columns: int) -> str:
@@ -143,12 +161,18 @@ class TableFile(PathLike[str]):
     path : of the file.
     header : whether the first row holds the names of the columns; None: that is seen by itself.
     sheet : which sheet of a workbook is read; None: the first.
+    names : of the columns, where the file has none; they are told from left to right.
+    sql : a query, whose rows are the table; see :mod:`.sql`.
+    redcap : the data dictionary of a file that REDCap wrote; see :mod:`.redcap`.
     seen : what was found of the file by who looked at its first lines, so that nobody has to look again.
     """
 
     path: str | PathLike[str]
     header: bool | None = None
     sheet: str | None = None
+    names: tuple[str, ...] | None = None
+    sql: str | None = None
+    redcap: str | PathLike[str] | None = None
     seen: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod

@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..errors import InputError
 from ..wording import listed, printable, quoted, shown
 from .arrow import is_numeric, pa, pq
-from .cells import with_missing
+from .cells import with_missing, with_types
 from .delimited import dialect_of, is_arff, is_long_text, is_worth_threads, read_text, stream_text
 from .header import TableFile, without_blanks
 from .memory import refuse_too_large
+from .redcap import Dictionary, records_of
+from .sql import first_table, query_of, quoted_name
 from .with_pandas import excel_has_header, names_with_pandas, read_with_pandas, sheet_read
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ _ROWS_PER_PIECE = 1 << 16
 # As a column of pyarrow, and as a number that is fitted; texts take more, and tables of them are small.
 _MEMORY_A_CELL = 24
 
-Format = Literal["text", "parquet", "excel", "stata", "sas"]
+Format = Literal["text", "parquet", "excel", "stata", "sas", "duckdb"]
 FORMATS: dict[str, Format] = {
     ".csv": "text",
     ".tsv": "text",
@@ -49,6 +51,7 @@ FORMATS: dict[str, Format] = {
     ".dta": "stata",
     ".sas7bdat": "sas",
     ".xpt": "sas",
+    ".duckdb": "duckdb",
 }
 _OF_R = "a file that only R reads: write it with write.csv(x, 'cohort.csv', row.names = FALSE)."
 _PICKLE = "a pickle, which can run programs when it is opened: write it with to_parquet or to_csv."
@@ -63,6 +66,7 @@ _NOT_READ = {
     ".zsav": _SPSS,
     ".por": _SPSS,
     ".zip": "an archive: unpack it first, or use .gz.",
+    ".sqlite": "a database of SQLite: copy its tables to a .duckdb file, or write them as CSV.",
 }
 
 
@@ -77,7 +81,7 @@ def table_format(path: str | PathLike[str]) -> Format:
         raise InputError(f"{shown(path)} is {_NOT_READ[extension]}")
     raise InputError(
         f"{shown(path)} does not end like a table that can be read: .csv, .tsv, .txt, .data or .arff, each "
-        "also with .gz, .parquet, .xlsx, .xls, .dta, .sas7bdat or .xpt."
+        "also with .gz, .parquet, .xlsx, .xls, .dta, .sas7bdat, .xpt or .duckdb."
     )
 
 
@@ -95,8 +99,9 @@ def _column_names(path: TableFile) -> list[str]:
     refuse_streams(path)
     kind = table_format(path)
     _refuse_other_options(path, kind)
+    derived = _derived(path, kind)
     with _reading(path):
-        names = _names(path, kind)
+        names = _names(path, kind) if derived is None else derived.column_names
     repeated = [quoted(name) for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise InputError(
@@ -111,16 +116,50 @@ def _names(path: str | PathLike[str], kind: Format) -> Sequence[str]:
         return dialect_of(path).written
     if kind == "parquet":
         return list(_open_parquet(path).schema_arrow.names)
+    assert kind != "duckdb"  # whose tables only a query names
     return names_with_pandas(path, kind)
+
+
+def _derived(file: TableFile, kind: Format) -> Any:
+    """The table that a query or a data dictionary makes of a file, once; None where neither is given."""
+    if kind == "duckdb" and file.sql is None:
+        raise InputError(
+            f"{shown(file)} is a database: say which rows with --sql, as in --sql 'SELECT * FROM "
+            f"{quoted_name(first_table(file))}'."
+        )
+    if file.sql is None and file.redcap is None:
+        return None
+    if "derived" not in file.seen:
+        own = TableFile(file.path, file.header, file.sheet, file.names)
+        if file.sql is not None:
+            whole = None if kind == "duckdb" else read_columns(own, column_names(own), None)
+            file.seen["derived"] = query_of(file, file.sql, whole)
+        elif file.redcap is not None:
+            names = column_names(own)
+            cells = read_columns(own, names, None, texts=names)
+            file.seen["derived"] = records_of(file, cells, dictionary_of(file.redcap))
+    return file.seen["derived"]
+
+
+def dictionary_of(path: str | PathLike[str]) -> Dictionary:
+    """The data dictionary of a project of REDCap, read from the CSV file that it writes."""
+    return Dictionary.of(path, text_of_file(path, "the data dictionary "))
 
 
 def _refuse_other_options(file: TableFile, kind: Format) -> None:
     """Refuse what is said of a header or a sheet where files of this kind have none to choose."""
+    if file.sql is not None and file.redcap is not None:
+        raise InputError("--redcap and --sql are given both: write the rows of the query to a file first.")
     if file.sheet is not None and kind != "excel":
         raise InputError(f"{shown(file)} is no workbook and has no sheets: leave --sheet out.")
     if file.header is not None and (kind not in ("text", "excel") or is_arff(file)):
         option = "--header" if file.header else "--no-header"
         raise InputError(f"the columns of {shown(file)} have names in any case: leave {option} out.")
+    if file.names is not None:
+        if file.header:
+            raise InputError("--names is for a table without a header: leave it out, or --header.")
+        if kind not in ("text", "excel") or is_arff(file):
+            raise InputError(f"the columns of {shown(file)} have names in any case: leave --names out.")
 
 
 def described(path: str | PathLike[str]) -> str:
@@ -134,6 +173,8 @@ def described(path: str | PathLike[str]) -> str:
 def has_no_header(path: str | PathLike[str]) -> bool:
     """Whether the first row of a file is a patient, said or seen."""
     kind = table_format(path)
+    if _derived(TableFile.of(path), kind) is not None:
+        return False
     with _reading(path):
         if kind == "text":
             return not (dialect_of(path).header or is_arff(path))
@@ -193,17 +234,23 @@ def read_columns(
         all of them look like ("01", "true"); only words for missing go.
     """
     kind = table_format(path)
+    file = TableFile.of(path)
+    derived = _derived(file, kind)
+    if derived is not None:
+        table = with_missing(derived.select(columns), na, text_column)
+        return table if file.redcap is None else with_types(table, {text_column, *texts})
     with _reading(path):
         if kind == "text":
             return read_text(path, columns, text_column, na, texts)
         if kind == "parquet":
-            file = _open_parquet(path)
-            written = _written(file, columns)
-            n_cells = file.metadata.num_rows * len(columns)
-            refuse_too_large(path, _MEMORY_A_CELL * n_cells, f"a table of {file.metadata.num_rows:,} rows")
+            parquet = _open_parquet(path)
+            written = _written(parquet, columns)
+            n_rows = parquet.metadata.num_rows
+            refuse_too_large(path, _MEMORY_A_CELL * n_rows * len(columns), f"a table of {n_rows:,} rows")
             # A name such as "a" also selects "a.b" inside a Parquet file, hence the second selection.
-            table = file.read(columns=written, use_threads=is_worth_threads(path)).select(written)
+            table = parquet.read(columns=written, use_threads=is_worth_threads(path)).select(written)
             return with_missing(table.rename_columns(columns), na, text_column)
+        assert kind != "duckdb"
         return read_with_pandas(path, kind, columns, text_column, na, texts)
 
 
@@ -214,8 +261,11 @@ def read_table(
     header: bool | None = None,
     sheet: str | None = None,
     id_column: str | None = None,
+    names: Sequence[str] | None = None,
+    sql: str | None = None,
+    redcap: str | PathLike[str] | None = None,
 ) -> Any:
-    """Read a table as the command line does: text, Parquet, Excel, Stata or SAS.
+    """Read a table as the command line does: text, Parquet, Excel, Stata, SAS or DuckDB.
 
     Parameters
     ----------
@@ -224,18 +274,24 @@ def read_table(
     header : whether the first row holds names of columns; by default that is seen.
     sheet : of a workbook; by default the first.
     id_column : the column of patient ids, whose text stays as it is written ("007").
+    names : of the columns of a table without a header.
+    sql : a query whose rows are the table: of a .duckdb file, or of ``cohort``, as the table of any other
+        file is called in it. It reads this file and nothing else, and changes nothing.
+    redcap : the data dictionary of a project of REDCap that exported the file.
 
     Returns
     -------
     A ``pyarrow.Table``, which estimators take as it is.
     """
-    file = TableFile(path, header, sheet)
+    file = TableFile(path, header, sheet, None if names is None else tuple(names), sql, redcap)
     return read_columns(file, column_names(file), id_column, na)
 
 
 def comes_in_pieces(path: str | PathLike[str]) -> bool:
     """Whether :func:`stream_columns` reads a file in more than one piece."""
     kind = table_format(path)
+    if _derived(TableFile.of(path), kind) is not None:
+        return False
     with _reading(path):
         return kind == "parquet" or (kind == "text" and is_long_text(path))
 

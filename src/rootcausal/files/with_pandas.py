@@ -14,7 +14,7 @@ from ..errors import InputError, MissingExtraError, ReadingWarning, warn
 from ..wording import listed, quoted, shown
 from .arrow import pa
 from .cells import as_typed, is_missing, with_missing
-from .header import TableFile, has_header, names_without_header, no_header_seen
+from .header import TableFile, begins_with_names, names_without_header, no_header_seen
 from .memory import refuse_too_large, unpacked_zip_size
 
 Format = Literal["excel", "stata", "sas"]
@@ -143,12 +143,12 @@ def _sheet(
     file, first = TableFile.of(path), cells[:_HEAD_ROWS].to_numpy()
     head = [["" if _is_missing(cell) else _text(cell) for cell in row] for row in first]
     if "header" not in file.seen:
-        file.seen["header"] = has_header(path, head) if file.header is None else file.header
+        file.seen["header"] = begins_with_names(file, head)
     if file.seen["header"]:
         return head[0], cells.iloc[1:], True
-    if file.header is None and say is not None:
+    if file.header is None and file.names is None and say is not None:
         say(no_header_seen(path, cells.shape[1]))
-    return list(names_without_header(cells.shape[1])), cells, False
+    return list(names_without_header(path, cells.shape[1])), cells, False
 
 
 def _refuse_wide(path: str | PathLike[str], book: Any, sheet: str) -> None:

@@ -22,8 +22,8 @@ _ILL = words(
     "relapsed recurrence recurred present true affected abnormal"
 )
 _WELL = words(
-    "no none control controls healthy normal negative neg alive living lived survived survivor survivors "
-    "survival censored censor benign absent false unaffected"
+    "no none control controls healthy normal negative neg alive live living lived survived survivor "
+    "survivors survival censored censor benign absent false unaffected"
 )
 # An end that is hoped for may be the event, or what the healthy have; and who is lost is neither.
 _EITHER = words(

@@ -161,8 +161,9 @@ function showLabels() {
     }
     box.append(fieldset);
   };
-  ask("positive", `Which label of ${outcome.column} means the ${what}?`, target.disease);
-  if (several && what === "disease") ask("negative", "And which means health? Rows with other labels are left out.", target.healthy);
+  const meant = what === "event" ? "the event" : "the disease, or what else is to be explained";
+  ask("positive", `Which label of ${outcome.column} means ${meant}?`, target.disease ?? target.event ?? null);
+  if (several && what === "disease") ask("negative", "And which means health? Rows with other labels are left out.", target.healthy ?? null);
   if (several && what === "event") ask("competing", "After which can the event not come any more, such as death before a relapse?", null);
 }
 
@@ -223,16 +224,27 @@ function showQuestions() {
   showFit();
 }
 
+function note(words) {
+  const made = element("p", words);
+  made.className = "quiet";
+  return made;
+}
+
 function finding(sentence, options, seen) {
   const item = element("li", "", element("p", sentence));
+  let above = false;
   for (const pair of options) {
     const choice = choiceOf(state, pair), key = JSON.stringify(pair);
-    if (choice === null || seen.has(key)) continue;
-    seen.add(key);
+    // To leave a column out is asked once, for whatever reason.
+    const asked = ["--drop", "--after"].includes(pair[0]) ? `out ${pair[1]}` : key;
+    if (choice === null) continue;
+    if (seen.has(asked)) { above = true; continue; }
+    seen.add(asked);
     const label = choiceInput("checkbox", "", choice.words, choice.on, (input) => { choice.set(input.checked); agree(); });
     label.firstChild.dataset.option = key;
     item.append(label);
   }
+  if (above && !item.querySelector("input")) item.append(note("Asked above."));
   return item;
 }
 
@@ -259,12 +271,13 @@ function columnRow(column, isOutcome) {
   row.dataset.column = column.name;
   const role = element("td", isOutcome ? "the outcome" : ""), kind = element("td");
   if (!isOutcome) {
-    role.append(selectOf(ROLES, `What ${column.name} is for`, (value) => {
+    const roles = ROLES.map(([value, words]) => [value, words.split(":")[0]]);
+    role.append(selectOf(roles, `What ${column.name} is for`, (value) => {
       state.touched.add(column.name);
       value === "variable" ? state.roles.delete(column.name) : state.roles.set(column.name, value);
       agree();
     }));
-    const kinds = [["", `as it looks: ${KIND_WORDS[column.kind] || column.kind}`], ...KINDS.map((name) => [name, KIND_WORDS[name]])];
+    const kinds = [["", `${KIND_WORDS[column.kind] || column.kind} (as it looks)`], ...KINDS.map((name) => [name, KIND_WORDS[name]])];
     kind.append(selectOf(kinds, `Kind of ${column.name}`, (value) => {
       state.touched.add(`kind ${column.name}`);
       value ? state.kinds.set(column.name, value) : state.kinds.delete(column.name);
@@ -367,18 +380,23 @@ function doing({ progress }) {
 
 function showResult(told) {
   const at = (name) => `${name}/${state.study}`, box = $("checks");
+  // What was read comes before what was found, and is looked up.
+  const read = element("div"), begins = told.printed.findIndex((line) => /^\d+ checks? of the assumptions/.test(line));
+  let list = null, into = read;
   box.replaceChildren();
-  let list = null;
-  for (const line of told.printed) {
+  for (const [place, line] of told.printed.entries()) {
+    if (place === begins) into = box;
     if (/^(made by|model written|page about)/.test(line) || !line.trim()) continue;
     if (line.startsWith("  - ")) {
-      if (list === null) box.append((list = element("ul")));
+      if (list === null) into.append((list = element("ul")));
       list.append(element("li", line.slice(4)));
     } else {
       list = null;
-      box.append(element("p", line.trim()));
+      into.append(element("p", line.trim()));
     }
   }
+  if (begins < 0) box.append(...read.children);
+  else box.prepend(element("details", "", element("summary", "What was read and fitted"), read));
   $("said").replaceChildren(...told.said.map((line) => element("li", line.replace(/^warning: /, ""))));
   $("said").parentElement.hidden = !told.said.length;
   $("line").textContent = told.line === null ? "These names cannot be written so that every shell reads them alike: the Python script has them." : `${told.line}`;
