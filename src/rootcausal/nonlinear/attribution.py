@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property, partial
 from operator import attrgetter
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -19,12 +19,13 @@ from ..method.linear import NOTABLE_LOG_ODDS
 from ..method.model_parts import LINEAR, NONLINEAR, Attribution, Mechanism, Sampled
 from ..method.schema import MODEL, Array
 from ..method.table import F64, LARGEST, Index
+from .coalitions import LANES, REPLICATES, Coalitions
 from .compiled_mechanism import CompiledMechanism
 from .curves import KNOTS, PIECES, curve_at, pieces_at
 from .fitting import HETEROSCEDASTIC
 from .mechanism import LARGEST_COEFFICIENT, NonlinearMechanism
 from .rows import PRODUCT_WITHIN
-from .shapley import AVERAGED_OVER, FEWEST, OTHERS, POINTS, REPLICATES, SAMPLED_TO, SEED, Permutations, people
+from .shapley import AVERAGED_OVER, MOST_BLOCKS, OTHERS, SAMPLED_TO, SEED, WORTH_IT, Draws, people
 
 # Quantiles that are kept of each error: permutations start at errors drawn by them.
 STEPS = 129
@@ -34,8 +35,19 @@ ROUNDING = 1e-12
 ADDS_UP = 1e-9
 # What a patient costs, in values that are only read.
 VALUES_A_PATIENT = 20_000
+# What a number of somebody drawn costs, likewise.
+VALUES_A_LANE = 16
 # What linear attributions call what a unit of each error adds.
 EFFECTS = "coef"
+
+
+class Games(NamedTuple):
+    """Coalitions of some errors, who stands in for those outside, and what is noise for all patients alike."""
+
+    coalitions: Coalitions
+    drawn: F64
+    order: Index
+    centre: F64
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +197,7 @@ class NonlinearAttribution:
             if not some.any():
                 continue
             if places.size > 1:
-                found = self._by_permutations(errors[some], places)
+                found = self._games(errors[some], places)
                 values[np.ix_(some, places)], noise[np.ix_(some, places)] = found
             # What is left is noise or, of the only one that is sampled, all that it adds.
             shared = np.ix_(some, places if places.size else self._linear)
@@ -208,21 +220,17 @@ class NonlinearAttribution:
         away = np.maximum(np.abs(to_others - added), np.abs(to_none - added))
         return np.asarray(away <= ADDS_UP * size)
 
-    def _by_permutations(self, errors: F64, places: Index) -> tuple[F64, F64]:
-        """Values and standard errors (n, a) of sampling the errors at some places."""
-        from .propagation_kernels import walk_patients
+    def _games(self, errors: F64, places: Index) -> tuple[F64, F64]:
+        """Values and standard errors (n, a) of errors at some places, by coalitions and permutations."""
+        from .coalition_kernels import explain_patients
 
-        points, heights = self._alone
         # What adds up by itself takes no part.
-        walked = np.zeros_like(errors)
-        walked[:, places] = errors[:, places]
-        told = _predictors(self._compiled, walked)
-        permutations = (
-            self._permutations if places.size == self._sampled_places.size else self._permutations_of_all
-        )
-        asked = (walked, told, places, permutations.start, permutations.order, points, heights)
-        enough = (REPLICATES, FEWEST, SAMPLED_TO * self.notable, SAMPLED_TO)
-        work = partial(walk_patients, self._compiled, *asked, *enough)
+        playing = np.zeros_like(errors)
+        playing[:, places] = errors[:, places]
+        games = self._of_sampled if places.size == self._sampled_places.size else self._of_all
+        asked = (games.coalitions, playing, games.drawn, games.order, games.centre)
+        enough = (SAMPLED_TO * self.notable, SAMPLED_TO, WORTH_IT)
+        work = partial(explain_patients, self._compiled, *asked, *enough)
         values, noise = np.zeros_like(errors), np.zeros_like(errors)
         in_threads(lambda b, e: work(b, e, values, noise), len(errors), len(errors) * VALUES_A_PATIENT)
         return values[:, places], noise[:, places]
@@ -240,15 +248,16 @@ class NonlinearAttribution:
         return np.logical_or.reduce(self.mechanism.downstream[self._acts], axis=0)
 
     @cached_property
+    def _risk_is_line(self) -> np.ndarray:
+        return _are_lines(self.curves, self.mechanism.knots)
+
+    @cached_property
     def _goes_on_linearly(self) -> np.ndarray:
         """(k,) from which places all paths to the outcome are lines: in that error the predictor is one."""
         mechanism = self.mechanism
         nonlinear = np.zeros(mechanism.order.size, dtype=bool)  # a place that a curve leads away from
-        lines = [
-            _is_line(curve, mechanism.knots[j])
-            for curve, j in zip(mechanism.expected, mechanism.cause, strict=True)
-        ]
-        curved = ~np.array(lines, dtype=bool) | (mechanism.form[mechanism.effect] == HETEROSCEDASTIC)
+        curved = ~_are_lines(mechanism.expected, mechanism.knots[mechanism.cause])
+        curved |= mechanism.form[mechanism.effect] == HETEROSCEDASTIC
         nonlinear[mechanism.cause[curved & self.matters[mechanism.effect]]] = True
         nonlinear[
             mechanism.cause[(mechanism.n_levels[mechanism.effect] > 0) & self.matters[mechanism.effect]]
@@ -256,8 +265,7 @@ class NonlinearAttribution:
         nonlinear[
             np.concatenate([mechanism.factor, mechanism.other_factor, self.factor, self.other_factor])
         ] = True
-        for place, curve in enumerate(self.curves):
-            nonlinear[place] |= not _is_line(curve, mechanism.knots[place])
+        nonlinear |= ~self._risk_is_line
         # Of what a place reaches only that counts which leads to the outcome.
         return ~np.logical_or.reduce(mechanism.downstream & (self.matters & nonlinear)[:, None], axis=0)
 
@@ -288,7 +296,6 @@ class NonlinearAttribution:
     def _compiled(self) -> CompiledMechanism:
         mechanism, k = self.mechanism, self.mechanism.order.size
         at = np.argsort(mechanism.product_effect, kind="stable")
-        below = [np.flatnonzero(mechanism.downstream[:, place] & self.matters) for place in range(k)]
         return CompiledMechanism(
             knots=mechanism.knots,
             constant=mechanism.constant,
@@ -301,6 +308,8 @@ class NonlinearAttribution:
             cause=mechanism.cause,
             expected=mechanism.expected,
             spread=mechanism.spread,
+            expected_is_line=_are_lines(mechanism.expected, mechanism.knots[mechanism.cause]),
+            spread_is_line=_are_lines(mechanism.spread, mechanism.knots[mechanism.cause]),
             products_into=np.searchsorted(mechanism.product_effect[at], np.arange(k + 1)),
             factor=mechanism.factor[at],
             other_factor=mechanism.other_factor[at],
@@ -309,40 +318,38 @@ class NonlinearAttribution:
             level_starts=np.append(0, np.cumsum(mechanism.n_levels)),
             level_values=mechanism.level_values,
             thresholds=mechanism.thresholds,
-            acts=np.abs(self.curves).max(axis=(1, 2), initial=0.0) > 0.0,
+            acting=np.flatnonzero(np.abs(self.curves).max(axis=(1, 2), initial=0.0) > 0.0),
             risk=self.curves,
+            risk_is_line=self._risk_is_line,
             risk_factor=self.factor,
             risk_other_factor=self.other_factor,
             risk_product=self.product,
-            after=np.append(0, np.cumsum([some.size for some in below])).astype(np.intp),
-            reached=np.concatenate([np.empty(0, dtype=np.intp), *below]),
+            needed=np.flatnonzero(self.matters),
             within=PRODUCT_WITHIN,
         )
 
     @cached_property
-    def _permutations(self) -> Permutations:
-        return Permutations.draw(self.quantiles, self._sampled_places, self._drawn)
+    def _of_sampled(self) -> Games:
+        return self._games_of(self._sampled_places)
 
     @cached_property
-    def _permutations_of_all(self) -> Permutations:
-        return Permutations.draw(self.quantiles, np.flatnonzero(self.matters), self._drawn)
+    def _of_all(self) -> Games:
+        return self._games_of(np.flatnonzero(self.matters))
 
-    @cached_property
-    def _alone(self) -> tuple[F64, F64]:
-        """(k, POINTS) errors, and what each does to the predictor by itself, averaged over others."""
-        k = len(self.quantiles)
-        at = np.linspace(0, STEPS - 1, POINTS).round().astype(np.intp)
-        points, heights = self.quantiles[:, at], np.zeros((k, POINTS))
-        others = people(self.quantiles, self._drawn, OTHERS, np.random.default_rng([SEED, OTHERS]))
-        for place in self._sampled_places:
-            many = np.repeat(others, POINTS, axis=0)
-            many[:, place] = np.tile(points[place], OTHERS)
-            heights[place] = self.predictor(many).reshape(OTHERS, POINTS).mean(axis=0)
-            # On average it does nothing: else what these others have in common would seem to be its own.
-            steps = np.linspace(0, POINTS - 1, STEPS)
-            over_all = np.interp(steps, np.arange(POINTS), heights[place])
-            heights[place] -= 0.5 * (over_all[1:] + over_all[:-1]).mean()
-        return points, heights
+    def _games_of(self, places: Index) -> Games:
+        from .coalition_kernels import sum_averages
+
+        plays = np.zeros(self.mechanism.order.size, dtype=bool)
+        plays[places] = True
+        coalitions = Coalitions.of(self._compiled, self.mechanism.downstream, plays)
+        draws = Draws.of(self.quantiles, self._drawn, coalitions.walkers)
+        sums = np.zeros((MOST_BLOCKS, coalitions.n_games, REPLICATES, plays.size))
+        work = partial(sum_averages, self._compiled, coalitions, draws.drawn, draws.order, draws.others)
+        in_threads(lambda b, e: work(b, e, sums), MOST_BLOCKS, draws.others.size * VALUES_A_LANE)
+        doubled = 2 ** np.arange(MOST_BLOCKS.bit_length())
+        centre = np.cumsum(sums, axis=0)[doubled - 1] * (REPLICATES / LANES / OTHERS)
+        centre /= doubled[:, None, None, None]
+        return Games(coalitions, draws.drawn, draws.order, centre)
 
     def check(self) -> None:
         last = KNOTS.size - np.isposinf(self.mechanism.knots).sum(axis=1)
@@ -398,7 +405,8 @@ def _predictors(machine: CompiledMechanism, errors: F64) -> F64:
     return out
 
 
-def _is_line(curve: F64, knots: F64) -> bool:
-    """Whether a curve (PIECES, 4) is the same line on each piece that its knots leave room for."""
-    used = curve[: 1 + int(np.isfinite(knots).sum())]
-    return not used[:, 2:].any() and bool((used[:, :2] == used[0, :2]).all())
+def _are_lines(curves: F64, knots: F64) -> np.ndarray:
+    """(m,) which curves (m, PIECES, 4) are the same line on each piece that their knots leave room for."""
+    used = np.arange(PIECES) <= np.isfinite(knots).sum(axis=1)[:, None]
+    same = ~curves[:, :, 2:].any(axis=2) & (curves[:, :, :2] == curves[:, :1, :2]).all(axis=2)
+    return np.asarray((same | ~used).all(axis=1))

@@ -1,4 +1,9 @@
-"""Permutation sampling through nonlinear mechanisms, patient by patient, in compiled loops."""
+"""Errors pushed through nonlinear mechanisms to the predictor, many at a time, in compiled loops.
+
+All that is done is done to rows of LANES numbers, by the same instructions whatever they are: patients, or
+people whose errors were drawn. So processors do several at once (SIMD), and what comes out for one does not
+depend on who is beside them.
+"""
 
 from __future__ import annotations
 
@@ -10,193 +15,171 @@ from ..backends.cpu.compiler import compiled
 from ..backends.cpu.power_of_two import LOG2_E, power_of_two
 from ..method.table import F64, Index
 from .compiled_mechanism import CompiledMechanism
+from .coalitions import LANES
 
-# Multiply-adds may be fused; sums stay in order: loops over one or two arrows are slower as vectors. What is
-# inlined has the options of who calls it.
+# Multiply-adds may be fused; sums stay in order.
 FUSED = {"contract", "nsz"}
+# Beyond this, powers of two are as good as zero, or infinite.
+FARTHEST_POWER = 1000.0
 
 
-@compiled(nogil=True, inline="always")
-def propagate(machine: CompiledMechanism, i: int, error: float, z: F64, piece: Index, part: F64) -> float:
-    """Value of place i from those before it and its error, its piece, and what it adds to the predictor.
+@compiled(nogil=True, fastmath=FUSED)
+def add_curve(
+    curve: F64, is_line: bool, knots: F64, lowest: float, highest: float, z: F64, out: F64
+) -> None:
+    """Add to ``out`` the values of a curve at ``z``, which goes no further than its lowest and highest."""
+    a0, b0, c0, d0 = curve[0, 0], curve[0, 1], curve[0, 2], curve[0, 3]
+    if is_line:
+        for lane in range(LANES):
+            out[lane] += a0 + b0 * min(max(z[lane], lowest), highest)
+        return
+    a1, b1, c1, d1 = curve[1, 0], curve[1, 1], curve[1, 2], curve[1, 3]
+    a2, b2, c2, d2 = curve[2, 0], curve[2, 1], curve[2, 2], curve[2, 3]
+    a3, b3, c3, d3 = curve[3, 0], curve[3, 1], curve[3, 2], curve[3, 3]
+    a4, b4, c4, d4 = curve[4, 0], curve[4, 1], curve[4, 2], curve[4, 3]
+    a5, b5, c5, d5 = curve[5, 0], curve[5, 1], curve[5, 2], curve[5, 3]
+    k0, k1, k2, k3, k4 = knots[0], knots[1], knots[2], knots[3], knots[4]
+    for lane in range(LANES):
+        v = min(max(z[lane], lowest), highest)
+        # Picked piece by piece rather than looked up: that is done to all lanes at once.
+        a, b, c, d = a0, b0, c0, d0
+        inside = v >= k0
+        a = a1 if inside else a
+        b = b1 if inside else b
+        c = c1 if inside else c
+        d = d1 if inside else d
+        inside = v >= k1
+        a = a2 if inside else a
+        b = b2 if inside else b
+        c = c2 if inside else c
+        d = d2 if inside else d
+        inside = v >= k2
+        a = a3 if inside else a
+        b = b3 if inside else b
+        c = c3 if inside else c
+        d = d3 if inside else d
+        inside = v >= k3
+        a = a4 if inside else a
+        b = b4 if inside else b
+        c = c4 if inside else c
+        d = d4 if inside else d
+        inside = v >= k4
+        a = a5 if inside else a
+        b = b5 if inside else b
+        c = c5 if inside else c
+        d = d5 if inside else d
+        out[lane] += ((d * v + c) * v + b) * v + a
 
-    What is added by ``part`` is more than before comes back.
-    """
-    f, log_g = machine.constant[i, 0], machine.constant[i, 1]
-    heteroscedastic = machine.heteroscedastic[i]
-    expected, spread_of = machine.expected, machine.spread
+
+@compiled(nogil=True, fastmath=FUSED)
+def add_product(weight: float, within: float, z: F64, other: F64, out: F64) -> None:
+    """Add to ``out`` what the product of two values does, each kept within a limit."""
+    for lane in range(LANES):
+        both = min(max(z[lane], -within), within) * min(max(other[lane], -within), within)
+        out[lane] += weight * both
+
+
+@compiled(nogil=True, fastmath=FUSED)
+def add_risk_product(machine: CompiledMechanism, product: int, z: F64, other: F64, out: F64) -> None:
+    """The same of a product in the predictor, which also knows the ranges of its factors."""
+    i, j, within = machine.risk_factor[product], machine.risk_other_factor[product], machine.within
+    low_i, high_i = machine.range[i, 0], machine.range[i, 1]
+    low_j, high_j = machine.range[j, 0], machine.range[j, 1]
+    for lane in range(LANES):
+        one = min(max(min(max(z[lane], low_i), high_i), -within), within)
+        both = one * min(max(min(max(other[lane], low_j), high_j), -within), within)
+        out[lane] += machine.risk_product[product] * both
+
+
+@compiled(nogil=True, fastmath=FUSED)
+def settle(machine: CompiledMechanism, i: int, f: F64, log_g: F64) -> None:
+    """From what arrows and products add up to at place i, what is expected and the spread, in their place."""
+    low, high = machine.limits[i, 0], machine.limits[i, 1]
+    first, end = machine.level_starts[i], machine.level_starts[i + 1]
+    if end > first:
+        for lane in range(LANES):
+            logit = min(max(f[lane], low), high)
+            mean = square = below = 0.0
+            for level in range(first, end):
+                power = LOG2_E * (logit - machine.thresholds[level])
+                to_here = 1.0 / (1.0 + power_of_two(min(max(power, -FARTHEST_POWER), FARTHEST_POWER)))
+                value = machine.level_values[level]
+                mean += value * (to_here - below)
+                square += value * value * (to_here - below)
+                below = to_here
+            f[lane], log_g[lane] = mean, math.sqrt(max(square - mean * mean, 1e-9))
+    elif machine.heteroscedastic[i]:
+        for lane in range(LANES):
+            log_g[lane] = power_of_two(LOG2_E * min(max(log_g[lane], low), high))
+    else:
+        log_g[:] = 1.0
+
+
+@compiled(nogil=True, fastmath=FUSED)
+def respond(machine: CompiledMechanism, i: int, expected: F64, spread: F64, error: F64, z: F64) -> None:
+    """Values of place i, where so much is expected and these are the errors."""
+    mean, sd = machine.error_mean[i], machine.error_sd[i]
+    for lane in range(LANES):
+        z[lane] = expected[lane] + spread[lane] * (mean + sd * error[lane])
+
+
+@compiled(nogil=True, fastmath=FUSED)
+def propagate(machine: CompiledMechanism, i: int, error: F64, z: F64, f: F64, log_g: F64) -> None:
+    """Values z[i] of place i from those before it and its errors; ``f`` and ``log_g`` are written over."""
+    f[:], log_g[:] = machine.constant[i, 0], machine.constant[i, 1]
     for arrow in range(machine.into[i], machine.into[i + 1]):
         j = machine.cause[arrow]
-        at, v = piece[j], z[j]
-        f += (
-            (expected[arrow, at, 3] * v + expected[arrow, at, 2]) * v + expected[arrow, at, 1]
-        ) * v + expected[arrow, at, 0]
-        if heteroscedastic:
-            log_g += (
-                (spread_of[arrow, at, 3] * v + spread_of[arrow, at, 2]) * v + spread_of[arrow, at, 1]
-            ) * v + spread_of[arrow, at, 0]
-    within = machine.within
+        lines = machine.expected_is_line[arrow], machine.spread_is_line[arrow]
+        add_curve(machine.expected[arrow], lines[0], machine.knots[j], -math.inf, math.inf, z[j], f)
+        if machine.heteroscedastic[i]:
+            add_curve(machine.spread[arrow], lines[1], machine.knots[j], -math.inf, math.inf, z[j], log_g)
     for product in range(machine.products_into[i], machine.products_into[i + 1]):
-        both = min(max(z[machine.factor[product]], -within), within)
-        both *= min(max(z[machine.other_factor[product]], -within), within)
-        f += machine.expected_product[product] * both
-        log_g += machine.spread_product[product] * both
-    spread = 1.0
-    if machine.level_starts[i + 1] > machine.level_starts[i]:
-        f = min(max(f, machine.limits[i, 0]), machine.limits[i, 1])
-        mean = square = below = 0.0
-        for level in range(machine.level_starts[i], machine.level_starts[i + 1]):
-            to_here = 1.0 / (1.0 + math.exp(f - machine.thresholds[level]))
-            value = machine.level_values[level]
-            mean += value * (to_here - below)
-            square += value * value * (to_here - below)
-            below = to_here
-        f, spread = mean, math.sqrt(max(square - mean * mean, 1e-9))
-    elif heteroscedastic:
-        log_g = min(max(log_g, machine.limits[i, 0]), machine.limits[i, 1])
-        spread = power_of_two(LOG2_E * log_g)
-    here = f + spread * (machine.error_mean[i] + machine.error_sd[i] * error)
-    at = piece_of(machine, i, here)
-    z[i], piece[i] = here, at
-    more = 0.0
-    if machine.acts[i]:
-        # Only here, and in products: effects follow from the value itself, not from the end of its range.
-        seen = min(max(here, machine.range[i, 0]), machine.range[i, 1])
-        if seen != here:
-            at = piece_of(machine, i, seen)
-        risk, before = machine.risk, part[i]
-        part[i] = ((risk[i, at, 3] * seen + risk[i, at, 2]) * seen + risk[i, at, 1]) * seen + risk[i, at, 0]
-        more = part[i] - before
-    return more
+        one, other = z[machine.factor[product]], z[machine.other_factor[product]]
+        add_product(machine.expected_product[product], machine.within, one, other, f)
+        if machine.heteroscedastic[i]:
+            add_product(machine.spread_product[product], machine.within, one, other, log_g)
+    settle(machine, i, f, log_g)
+    respond(machine, i, f, log_g, error, z[i])
 
 
-@compiled(nogil=True, inline="always")
-def piece_of(machine: CompiledMechanism, i: int, value: float) -> int:
-    """Which piece of the curves of place i this value lies in."""
-    at = 0
-    for knot in range(machine.knots.shape[1]):
-        at += machine.knots[i, knot] <= value
-    return at
+@compiled(nogil=True, fastmath=FUSED)
+def predict(
+    machine: CompiledMechanism,
+    needed: Index,
+    acting: Index,
+    products: Index,
+    errors: F64,
+    z: F64,
+    f: F64,
+    log_g: F64,
+    out: F64,
+) -> None:
+    """Write to ``out`` what these places and products add to the predictor, with these errors (k, LANES).
 
-
-@compiled(nogil=True, inline="always")
-def products_of(machine: CompiledMechanism, z: F64) -> float:
-    """What products of variables add to the predictor."""
-    total, within = 0.0, machine.within
-    for product in range(machine.risk_factor.size):
-        both = machine.risk_product[product]
-        for i in (machine.risk_factor[product], machine.risk_other_factor[product]):
-            seen = min(max(z[i], machine.range[i, 0]), machine.range[i, 1])
-            both *= min(max(seen, -within), within)
-        total += both
-    return total
-
-
-@compiled(nogil=True)
-def by_itself(points: F64, heights: F64, error: float) -> float:
-    """What an error does whatever the others, by a table; beyond its ends it stays the same."""
-    last = points.size - 1
-    if error <= points[0]:
-        return heights[0]
-    if error >= points[last]:
-        return heights[last]
-    low, high = 0, last
-    while high - low > 1:
-        middle = (low + high) // 2
-        if points[middle] <= error:
-            low = middle
-        else:
-            high = middle
-    share = (error - points[low]) / (points[high] - points[low])
-    return heights[low] * (1.0 - share) + heights[high] * share
+    ``needed`` are places that reach them. ``z`` (k, LANES), ``f`` and ``log_g`` are written over.
+    """
+    for i in needed:
+        propagate(machine, i, errors[i], z, f, log_g)
+    out[:] = 0.0
+    for i in acting:
+        low, high = machine.range[i, 0], machine.range[i, 1]
+        add_curve(machine.risk[i], machine.risk_is_line[i], machine.knots[i], low, high, z[i], out)
+    for product in products:
+        i, j = machine.risk_factor[product], machine.risk_other_factor[product]
+        add_risk_product(machine, product, z[i], z[j], out)
 
 
 @compiled(nogil=True, fastmath=FUSED)
 def predictors(machine: CompiledMechanism, errors: F64, begin: int, end: int, out: F64) -> None:
     """Rows begin..end−1: the predictor of patients with these errors (n, k), less its constant."""
     k = errors.shape[1]
-    z, piece, part = np.zeros(k), np.zeros(k, dtype=np.intp), np.zeros(k)
-    for row in range(begin, end):
-        for i in range(k):
-            propagate(machine, i, errors[row, i], z, piece, part)
-        out[row] = part.sum() + products_of(machine, z)
-
-
-@compiled(nogil=True, fastmath=FUSED)
-def walk_patients(
-    machine: CompiledMechanism,
-    errors: F64,
-    told: F64,
-    places: Index,
-    start: F64,
-    order: Index,
-    points: F64,
-    heights: F64,
-    replicates: int,
-    fewest: int,
-    enough: float,
-    part_of: float,
-    begin: int,
-    end: int,
-    values: F64,
-    noise: F64,
-) -> None:
-    """Patients begin..end−1: Shapley values (n, k) at ``places``, and their standard errors.
-
-    ``told`` (n,) are their predictors, less the constant, where every permutation ends. After ``fewest``
-    permutations of each replicate, and whenever these have doubled, a patient is done whose standard errors
-    are all at most ``part_of`` times their values, or ``enough``; or when there are no more permutations.
-    """
-    k, n_turns, last = errors.shape[1], len(start), places.size - 1
-    z0, piece0 = np.zeros((n_turns, k)), np.zeros((n_turns, k), dtype=np.intp)
-    part0, total0, alone0 = np.zeros((n_turns, k)), np.empty(n_turns), np.zeros((n_turns, k))
-    for turn in range(n_turns):
-        for i in range(k):
-            propagate(machine, i, start[turn, i], z0[turn], piece0[turn], part0[turn])
-        total0[turn] = part0[turn].sum()
-        for i in places:
-            alone0[turn, i] = by_itself(points[i], heights[i], start[turn, i])
-    z, piece, part = np.zeros(k), np.zeros(k, dtype=np.intp), np.zeros(k)
-    current, alone, gained = np.zeros(k), np.zeros(k), np.zeros(k)
-    totals = np.zeros((replicates, k))
-    for row in range(begin, end):
-        for i in places:
-            alone[i] = by_itself(points[i], heights[i], errors[row, i])
-            totals[:, i] = 0.0
-        done, until = 0, fewest * replicates
-        while done < n_turns:
-            for turn in range(done, until):
-                for i in places:
-                    gained[i] = 0.0
-                for direction in range(2):
-                    for i in range(k):
-                        z[i], piece[i], part[i] = z0[turn, i], piece0[turn, i], part0[turn, i]
-                        current[i] = start[turn, i]
-                    total = total0[turn]
-                    before = total + products_of(machine, z)
-                    for step in range(last):
-                        i = order[turn, step if direction == 0 else last - step]
-                        current[i] = errors[row, i]
-                        for at in range(machine.after[i], machine.after[i + 1]):
-                            j = machine.reached[at]
-                            total += propagate(machine, j, current[j], z, piece, part)
-                        now = total + products_of(machine, z)
-                        gained[i] += now - before
-                        before = now
-                    gained[order[turn, last if direction == 0 else 0]] += told[row] - before
-                for i in places:
-                    totals[turn % replicates, i] += 0.5 * gained[i] - (alone[i] - alone0[turn, i])
-            done = until
-            until = min(2 * until, n_turns)
-            converged = True
-            for i in places:
-                mean = totals[:, i].sum() / done
-                square = 0.0
-                for replicate in range(replicates):
-                    away = totals[replicate, i] * replicates / done - mean
-                    square += away * away
-                values[row, i] = alone[i] + mean
-                noise[row, i] = math.sqrt(square / (replicates * (replicates - 1)))
-                converged &= noise[row, i] <= max(part_of * abs(values[row, i]), enough)
-            if converged:
-                break
+    those, z = np.zeros((k, LANES)), np.zeros((k, LANES))
+    f, log_g, told = np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    products = np.arange(machine.risk_factor.size)
+    for first in range(begin, end, LANES):
+        some = min(LANES, end - first)
+        for i in machine.needed:
+            for lane in range(some):
+                those[i, lane] = errors[first + lane, i]
+        predict(machine, machine.needed, machine.acting, products, those, z, f, log_g, told)
+        out[first : first + some] = told[:some]
