@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from operator import attrgetter
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -19,13 +19,13 @@ from ..method.linear import NOTABLE_LOG_ODDS
 from ..method.model_parts import LINEAR, NONLINEAR, Attribution, Mechanism, Sampled
 from ..method.schema import MODEL, Array
 from ..method.table import F64, LARGEST, Index
-from .coalitions import LANES, REPLICATES, Coalitions
+from .coalitions import Coalitions, Room, Rows
 from .compiled_mechanism import CompiledMechanism
 from .curves import KNOTS, PIECES, curve_at, pieces_at
 from .fitting import HETEROSCEDASTIC
 from .mechanism import LARGEST_COEFFICIENT, NonlinearMechanism
 from .rows import PRODUCT_WITHIN
-from .shapley import AVERAGED_OVER, MOST_BLOCKS, OTHERS, SAMPLED_TO, SEED, WORTH_IT, Draws, people
+from .shapley import AVERAGED_OVER, SEED, Draws, Match, people
 
 # Quantiles that are kept of each error: permutations start at errors drawn by them.
 STEPS = 129
@@ -33,21 +33,10 @@ STEPS = 129
 ROUNDING = 1e-12
 # Effects that add up do so to this part of their size.
 ADDS_UP = 1e-9
-# What a patient costs, in values that are only read.
-VALUES_A_PATIENT = 20_000
-# What a number of somebody drawn costs, likewise.
-VALUES_A_LANE = 16
+# Numbers that are kept at a time while patients are explained: 8 MB.
+VALUES_AT_ONCE = 2**20
 # What linear attributions call what a unit of each error adds.
 EFFECTS = "coef"
-
-
-class Games(NamedTuple):
-    """Coalitions of some errors, who stands in for those outside, and what is noise for all patients alike."""
-
-    coalitions: Coalitions
-    drawn: F64
-    order: Index
-    centre: F64
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +146,9 @@ class NonlinearAttribution:
     def unit_effects(self) -> F64:
         k = self.mechanism.order.size
         # As curves have it: the range of a column may end before its first standard deviation.
-        unbounded = self._compiled._replace(range=np.tile([-np.inf, np.inf], (k, 1)))
+        unlimited = np.tile([-np.inf, np.inf], (k, 1))
+        of_products = self._limits_of_products(unlimited)
+        unbounded = self._compiled._replace(range=unlimited, risk_limits=of_products)
         told = _predictors(unbounded, np.vstack([np.zeros((1, k)), np.eye(k)]))
         return told[1:] - told[0]
 
@@ -197,7 +188,7 @@ class NonlinearAttribution:
             if not some.any():
                 continue
             if places.size > 1:
-                found = self._games(errors[some], places)
+                found = self._played(errors[some], places)
                 values[np.ix_(some, places)], noise[np.ix_(some, places)] = found
             # What is left is noise or, of the only one that is sampled, all that it adds.
             shared = np.ix_(some, places if places.size else self._linear)
@@ -220,19 +211,17 @@ class NonlinearAttribution:
         away = np.maximum(np.abs(to_others - added), np.abs(to_none - added))
         return np.asarray(away <= ADDS_UP * size)
 
-    def _games(self, errors: F64, places: Index) -> tuple[F64, F64]:
+    def _played(self, errors: F64, places: Index) -> tuple[F64, F64]:
         """Values and standard errors (n, a) of errors at some places, by coalitions and permutations."""
-        from .coalition_kernels import explain_patients
-
         # What adds up by itself takes no part.
         playing = np.zeros_like(errors)
         playing[:, places] = errors[:, places]
-        games = self._of_sampled if places.size == self._sampled_places.size else self._of_all
-        asked = (games.coalitions, playing, games.drawn, games.order, games.centre)
-        enough = (SAMPLED_TO * self.notable, SAMPLED_TO, WORTH_IT)
-        work = partial(explain_patients, self._compiled, *asked, *enough)
+        match = self._of_sampled if places.size == self._sampled_places.size else self._of_all
         values, noise = np.zeros_like(errors), np.zeros_like(errors)
-        in_threads(lambda b, e: work(b, e, values, noise), len(errors), len(errors) * VALUES_A_PATIENT)
+        at_once = max(VALUES_AT_ONCE // match.centre[0].size, 1)
+        for first in range(0, len(errors), at_once):
+            some = slice(first, first + at_once)
+            values[some], noise[some] = match.explained(playing[some], self.notable)
         return values[:, places], noise[:, places]
 
     @cached_property
@@ -325,31 +314,29 @@ class NonlinearAttribution:
             risk_other_factor=self.other_factor,
             risk_product=self.product,
             needed=np.flatnonzero(self.matters),
-            within=PRODUCT_WITHIN,
+            within=np.tile([-PRODUCT_WITHIN, PRODUCT_WITHIN], (2, 1)),
+            risk_limits=self._limits_of_products(self.range),
         )
 
-    @cached_property
-    def _of_sampled(self) -> Games:
-        return self._games_of(self._sampled_places)
+    def _limits_of_products(self, of_values: F64) -> F64:
+        """(c, 2, 2) between which the factors of products in the predictor stay, as far as values (k, 2) go."""
+        both = np.stack([self.factor, self.other_factor], axis=1)
+        return np.clip(of_values, -PRODUCT_WITHIN, PRODUCT_WITHIN)[both]
 
     @cached_property
-    def _of_all(self) -> Games:
-        return self._games_of(np.flatnonzero(self.matters))
+    def _of_sampled(self) -> Match:
+        return self._match_of(self._sampled_places)
 
-    def _games_of(self, places: Index) -> Games:
-        from .coalition_kernels import sum_averages
+    @cached_property
+    def _of_all(self) -> Match:
+        return self._match_of(np.flatnonzero(self.matters))
 
+    def _match_of(self, places: Index) -> Match:
         plays = np.zeros(self.mechanism.order.size, dtype=bool)
         plays[places] = True
         coalitions = Coalitions.of(self._compiled, self.mechanism.downstream, plays)
-        draws = Draws.of(self.quantiles, self._drawn, coalitions.walkers)
-        sums = np.zeros((MOST_BLOCKS, coalitions.n_games, REPLICATES, plays.size))
-        work = partial(sum_averages, self._compiled, coalitions, draws.drawn, draws.order, draws.others)
-        in_threads(lambda b, e: work(b, e, sums), MOST_BLOCKS, draws.others.size * VALUES_A_LANE)
-        doubled = 2 ** np.arange(MOST_BLOCKS.bit_length())
-        centre = np.cumsum(sums, axis=0)[doubled - 1] * (REPLICATES / LANES / OTHERS)
-        centre /= doubled[:, None, None, None]
-        return Games(coalitions, draws.drawn, draws.order, centre)
+        draws = Draws.of(self.quantiles, self._drawn, coalitions.games.walkers)
+        return Match.of(self._compiled, coalitions, draws)
 
     def check(self) -> None:
         last = KNOTS.size - np.isposinf(self.mechanism.knots).sum(axis=1)
@@ -399,9 +386,13 @@ def _predictors(machine: CompiledMechanism, errors: F64) -> F64:
     """(n,) what errors (n, k) add up to, less the intercept."""
     from .propagation_kernels import predictors
 
-    out = np.empty(len(errors))
+    out, rows = np.empty(len(errors)), Rows.of_one_each(machine)
     errors = np.ascontiguousarray(errors, dtype=np.float64)
-    in_threads(lambda begin, end: predictors(machine, errors, begin, end, out), len(errors), 16 * errors.size)
+
+    def work(begin: int, end: int) -> None:
+        predictors(machine, rows, Room.of(rows), errors, begin, end, out)
+
+    in_threads(work, len(errors), 16 * errors.size)
     return out
 
 

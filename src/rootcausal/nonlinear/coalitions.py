@@ -9,6 +9,7 @@ of it, it takes one value for each coalition of *these*, however many players th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import factorial
 from typing import NamedTuple
 
@@ -20,6 +21,10 @@ from .compiled_mechanism import CompiledMechanism
 # People whose errors were drawn take part so many at a time, in turns of independent replicates.
 LANES = 64
 REPLICATES = 4
+# At first a patient is compared with one block of LANES people, then with twice as many, and so on: up to so many
+# blocks, or fewer in games that cost much, those of more players.
+MOST_BLOCKS, FEWER_BLOCKS = 64, 16
+CHEAP_PLAYERS = 7
 # Games of more players are sampled by permutations, and those that would need more room than so many rows of
 # LANES: 16 MB.
 MOST_PLAYERS = 10
@@ -29,40 +34,56 @@ MOST_ROWS = 2**15
 Game = tuple[int, int, int]
 
 
-class Coalitions(NamedTuple):
-    """Components of a predictor, as loops go through them; k places, a arrows, b products, c components.
-
-    A coalition of players is a number whose bits say who of them, in causal order, has the patient's error.
+class Rows(NamedTuple):
+    """Where values of places lie for all coalitions upstream of them; k places, a arrows, b products.
 
     Attributes
     ----------
     plays : (k,) whether the error of a place is a player.
-    places : of which there are rows, in causal order.
     players : (k,) how many there are upstream of each place, itself counted.
-    first_row : (k,) where the rows of a place begin, one for each of their coalitions.
-    rows_of_arrow : (a,) where ``rows`` begin to say, for each coalition upstream of the effect of an arrow, in
+    first : (k,) where the rows of a place begin, one for each of their coalitions.
+    of_arrow : (a,) where ``number`` begins to say, for each coalition upstream of the effect of an arrow, in
         which row of its cause the value is.
-    rows_of_factor, rows_of_other_factor : (b,) likewise of products.
-    rows : what these refer to, one after the other.
+    of_factor, of_other_factor : (b,) likewise of products.
+    number : what these refer to, one after the other.
+    """
+
+    plays: np.ndarray
+    players: Index
+    first: Index
+    of_arrow: Index
+    of_factor: Index
+    of_other_factor: Index
+    number: Index
+
+    @classmethod
+    def of_one_each(cls, machine: CompiledMechanism) -> Rows:
+        """One row a place, for people whose errors are what they are."""
+        k, none = machine.constant.shape[0], np.zeros_like
+        arrows, products = none(machine.cause), none(machine.factor)
+        number = np.zeros(1, dtype=np.intp)
+        places = np.arange(k, dtype=np.intp)
+        return cls(np.zeros(k, dtype=bool), none(places), places, arrows, products, products, number)
+
+
+class Games(NamedTuple):
+    """Components of a predictor as games; k places, c components whose coalitions are gone through.
+
+    Attributes
+    ----------
+    places : of which rows are needed, in causal order.
     place, other_place : (c,) what each component is about; the same one where it is a curve.
     product : (c,) which product of the predictor it is; -1 for a curve.
-    rows_of_place, rows_of_other_place : (c,) as above, for each coalition of the component.
+    rows_of_place, rows_of_other_place : (c,) as rows have it, for each coalition of the component.
     first_member : (c + 1,) and member : players of each component.
     reads : (c, k) of which places a component needs the rows.
-    share : (n + 1, n + 1) by how many players there are and how many are in: what a coalition counts.
+    share : (n + 1, most) by the number of players: what each coalition counts, of which there are at most 2 ** n.
     walked : places that lead to components which are left to permutations, in causal order.
     walkers : those among them that are players.
     walked_acting, walked_products : what these components are.
     """
 
-    plays: np.ndarray
     places: Index
-    players: Index
-    first_row: Index
-    rows_of_arrow: Index
-    rows_of_factor: Index
-    rows_of_other_factor: Index
-    rows: Index
     place: Index
     other_place: Index
     product: Index
@@ -77,10 +98,39 @@ class Coalitions(NamedTuple):
     walked_acting: Index
     walked_products: Index
 
-    @property
-    def n_games(self) -> int:
-        """Components, and what is left to permutations as one more."""
-        return self.place.size + (self.walkers.size > 0)
+
+class Room(NamedTuple):
+    """What loops write over: rows of LANES numbers, and a number for each coalition."""
+
+    z: F64
+    f: F64
+    log_g: F64
+    at_cause: F64
+    worth: F64
+    first: Index
+
+    @classmethod
+    def of(cls, rows: Rows, n_coalitions: int = 1, least: int = 1) -> Room:
+        """For values in these rows, at least so many, and games of at most so many coalitions."""
+        height = int((rows.first + (1 << rows.players)).max(initial=least))
+        most = int((1 << rows.players).max(initial=n_coalitions))
+        sums = [np.empty((most, LANES)) for _ in range(3)]
+        worth = np.empty((REPLICATES, most))
+        return cls(np.zeros((height, LANES)), *sums, worth, np.zeros(2, dtype=np.intp))
+
+
+@dataclass(frozen=True, eq=False)
+class Coalitions:
+    """The games of some players, all components and what is left to permutations.
+
+    Attributes
+    ----------
+    blocks : (games,) to how many blocks of people each game goes on; that of permutations comes last.
+    """
+
+    rows: Rows
+    games: Games
+    blocks: Index
 
     @classmethod
     def of(cls, machine: CompiledMechanism, upstream: np.ndarray, plays: np.ndarray) -> Coalitions:
@@ -90,57 +140,41 @@ class Coalitions(NamedTuple):
         games += [(i, j, product) for product, (i, j) in enumerate(factors)]
         games = [one for one in games if (plays & _reads(one, upstream)).any()]
         listed, places = _listed(games, upstream, plays)
-        walked = [one for one in games if one not in listed]
-        seen = _any(walked, upstream)
-        players = (upstream & plays).sum(axis=1)
-        height = np.where(places, 1 << np.where(places, players, 0), 0)
-        rows = _Rows(upstream & plays)
-        effects = [np.repeat(np.arange(plays.size), np.diff(of)) for of in (machine.into, machine.products_into)]
         members = [np.flatnonzero(plays & _reads(one, upstream)) for one in listed]
-
-        def of_causes(effects: Index, causes: Index) -> Index:
-            before = [rows.upstream_of(i) if places[i] else None for i in effects.tolist()]
-            return rows.told(causes.tolist(), before)
-
-        most = max((one.size for one in members), default=0)
-        return cls(
-            plays=plays,
+        numbers = _Numbers(upstream & plays)
+        of_place = numbers.told([i for i, _, _ in listed], members)
+        of_other_place = numbers.told([j for _, j, _ in listed], members)
+        rows = _rows(machine, numbers, places, plays)
+        reads = np.array([_reads(one, upstream) for one in listed]).reshape(-1, plays.size)
+        walked = [one for one in games if one not in listed]
+        seen = np.logical_or.reduce([_reads(one, upstream) for one in walked] or [np.zeros_like(plays)])
+        found = Games(
             places=np.flatnonzero(places),
-            players=players,
-            first_row=np.cumsum(height) - height,
-            rows_of_arrow=of_causes(effects[0], machine.cause),
-            rows_of_factor=of_causes(effects[1], machine.factor),
-            rows_of_other_factor=of_causes(effects[1], machine.other_factor),
-            rows_of_place=rows.told([i for i, _, _ in listed], members),
-            rows_of_other_place=rows.told([j for _, j, _ in listed], members),
-            rows=np.concatenate([np.empty(0, dtype=np.intp), *rows.kept]),
             place=_whole(i for i, _, _ in listed),
             other_place=_whole(j for _, j, _ in listed),
             product=_whole(product for _, _, product in listed),
+            rows_of_place=of_place,
+            rows_of_other_place=of_other_place,
             first_member=_whole([0, *np.cumsum([one.size for one in members]).tolist()]),
             member=np.concatenate([np.empty(0, dtype=np.intp), *members]),
-            reads=np.array([_reads(one, upstream) for one in listed]).reshape(-1, plays.size),
-            share=_shares(most),
+            reads=reads,
+            share=_shares(max((one.size for one in members), default=0)),
             walked=np.flatnonzero(seen),
             walkers=np.flatnonzero(seen & plays),
             walked_acting=_whole(i for i, _, product in walked if product < 0),
             walked_products=_whole(product for _, _, product in walked if product >= 0),
         )
+        blocks = [MOST_BLOCKS if one.size <= CHEAP_PLAYERS else FEWER_BLOCKS for one in members]
+        return cls(rows, found, _whole(blocks + [FEWER_BLOCKS] * bool(walked)))
 
 
-class _Rows:
-    """In which row of a place its value is, for all coalitions of more players than those upstream of it."""
+class _Numbers:
+    """In which row of a place its value is, for all coalitions of players, those upstream of it and others."""
 
     def __init__(self, upstream: np.ndarray) -> None:
-        self._upstream = upstream
+        self.upstream = upstream
         self._size = 0
         self.kept: list[Index] = []
-
-    def upstream_of(self, place: int) -> Index:
-        """The players that are upstream of a place, itself not counted."""
-        others = self._upstream[place].copy()
-        others[place] = False
-        return np.flatnonzero(others)
 
     def told(self, places: Sequence[int], players: Sequence[Index | None]) -> Index:
         """(n,) where it begins to be said for these places and all coalitions of those players."""
@@ -152,12 +186,29 @@ class _Rows:
             coalition = np.arange(1 << among.size)
             row, bit = np.zeros_like(coalition), 0
             for at, player in enumerate(among.tolist()):
-                if self._upstream[place, player]:
+                if self.upstream[place, player]:
                     row |= ((coalition >> at) & 1) << bit
                     bit += 1
             self._size += row.size
             self.kept.append(row.astype(np.intp))
         return _whole(begin)
+
+
+def _rows(machine: CompiledMechanism, numbers: _Numbers, places: np.ndarray, plays: np.ndarray) -> Rows:
+    """Those of the places (k,) that are needed."""
+    players = np.where(places, numbers.upstream.sum(axis=1), 0)
+    height = np.where(places, 1 << players, 0)
+    before = numbers.upstream & ~np.eye(plays.size, dtype=bool)
+    causes = [np.flatnonzero(row) if there else None for row, there in zip(before, places, strict=True)]
+
+    def of(into: Index, cause: Index) -> Index:
+        effects = np.repeat(np.arange(plays.size), np.diff(into)).tolist()
+        return numbers.told(cause.tolist(), [causes[effect] for effect in effects])
+
+    of_arrow = of(machine.into, machine.cause)
+    of_factors = [of(machine.products_into, some) for some in (machine.factor, machine.other_factor)]
+    number = np.concatenate([np.zeros(1, dtype=np.intp), *numbers.kept])[1:]
+    return Rows(plays, players, np.cumsum(height) - height, of_arrow, *of_factors, number)
 
 
 def _listed(
@@ -171,7 +222,7 @@ def _listed(
         reads = _reads(one, upstream)
         if (reads & plays).sum() > MOST_PLAYERS:
             break
-        if (1 << players[places | reads]).sum() <= MOST_ROWS:
+        if (1 << players)[places | reads].sum() <= MOST_ROWS:
             listed.append(one)
             places |= reads
     return listed, places
@@ -182,17 +233,13 @@ def _reads(game: Game, upstream: np.ndarray) -> np.ndarray:
     return np.asarray(upstream[game[0]] | upstream[game[1]])
 
 
-def _any(games: Sequence[Game], upstream: np.ndarray) -> np.ndarray:
-    """(k,) places that any of some components depends on."""
-    return np.logical_or.reduce([_reads(one, upstream) for one in games] or [np.zeros(len(upstream), dtype=bool)])
-
-
 def _shares(most: int) -> F64:
-    """Shapley's: of n players, how many of all orders begin with these s and go on with a certain one."""
-    shares = np.zeros((most + 1, most + 1))
+    """Shapley's: of n players, how many of all orders begin with a coalition and go on with a certain one."""
+    size = np.array([coalition.bit_count() for coalition in range(1 << most)])
+    shares = np.zeros((most + 1, size.size))
     for n in range(1, most + 1):
         for s in range(n):
-            shares[n, s] = factorial(s) * factorial(n - s - 1) / factorial(n)
+            shares[n, size == s] = factorial(s) * factorial(n - s - 1) / factorial(n)
     return shares
 
 

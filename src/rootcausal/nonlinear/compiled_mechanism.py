@@ -33,7 +33,8 @@ class CompiledMechanism(NamedTuple):
     risk_is_line : (k,).
     risk_factor, risk_other_factor, risk_product : (c,) products in the predictor.
     needed : places that reach the outcome, in causal order.
-    within : beyond which products do not grow.
+    within : (2, 2) of both factors of a product, beyond which it does not grow.
+    risk_limits : (c, 2, 2) the same of products in the predictor, which also know the ranges of their factors.
     """
 
     knots: F64
@@ -64,4 +65,5 @@ class CompiledMechanism(NamedTuple):
     risk_other_factor: Index
     risk_product: F64
     needed: Index
-    within: float
+    within: F64
+    risk_limits: F64
