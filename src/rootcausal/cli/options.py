@@ -530,7 +530,7 @@ class ModelOptions:
     alpha: Level = None
     variant: VariantName = "local_plus"
     attribution: AttributionName = "sharp"
-    mechanism: MechanismName = "linear"
+    mechanism: MechanismName = "auto"
     confounding: Annotated[
         Literal["merge"] | None,
         of_model(
