@@ -25,7 +25,7 @@ def check_backend(backend: str) -> None:
 
 
 def worth_a_gpu(shape: tuple[int, int]) -> bool:
-    """Whether a fit of so many rows and columns is long enough to pay for waking a GPU up, if there is one."""
+    """Whether a fit of so many rows and columns is long enough to pay for waking up a GPU."""
     n, p = shape
     return n * p * p >= WORTH_A_GPU
 

@@ -195,9 +195,9 @@ AttributionName = Annotated[
     of_model(metavar="sharp|paper", help="How effects of shocks are learned; paper: as published."),
 ]
 MechanismName = Annotated[
-    Literal["linear", "nonlinear", "auto"],
+    Literal["auto", "linear", "nonlinear"],
     of_model(
-        metavar="linear|nonlinear|auto",
+        metavar="auto|linear|nonlinear",
         help="Linear or nonlinear equations; auto: nonlinear where linear ones are not enough.",
     ),
 ]
