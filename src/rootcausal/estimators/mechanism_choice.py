@@ -29,6 +29,8 @@ NOT_LINEAR = ("doubtful", "broken")
 SHORTER, SHORTER_A_VARIABLE = 30.0, 3.0
 # By so many nats, beyond what its terms cost, what bends has to tell the outcome better than lines.
 SHORTER_OUTCOME = 8.0
+# Curves are searched where this part of that is in sight of score tests, which are cheap and see less.
+IN_SIGHT = 1.0 / 12.0
 # Of larger tables, rows with so many values are looked at before curves are searched.
 LOOKED_AT = 2_000_000
 # Where that search would take minutes, it is made when asked for: above so many values.
@@ -115,7 +117,7 @@ def _weighed(
         return Chosen(learned, linear, {"asked": AUTO, "taken": LINEAR, "why": why})
 
     of_columns, of_outcome = _in_sight(cohort, linear, learned, values)
-    if of_columns <= 0.0 and of_outcome <= SHORTER_OUTCOME:
+    if of_columns <= IN_SIGHT * _enough(learned) and of_outcome <= SHORTER_OUTCOME:
         return lines(NOTHING_BENDS)
     settings = replace(linear, mechanism=NONLINEAR)
     nonlinear = _learned(cohort, settings, on_round)
@@ -124,7 +126,7 @@ def _weighed(
         return Chosen(nonlinear, settings, {"asked": AUTO, "taken": NONLINEAR, "why": why})
 
     saved, by_outcome = nats_saved(nonlinear.ordering)
-    enough = max(SHORTER, SHORTER_A_VARIABLE * nonlinear.model.order.size)
+    enough = _enough(nonlinear)
     shorter = f"Nonlinear equations describe these patients in {saved:,.0f} nats less than linear ones do"
     doubt = _new_doubt(nonlinear, learned)
     if doubt and (saved > enough / 3.0 or by_outcome > SHORTER_OUTCOME):
@@ -141,6 +143,11 @@ def _weighed(
     if saved < 1.0:
         shorter = "Nonlinear equations describe these patients in no less than linear ones do"
     return lines(f"{shorter}, which may be chance; {check.statement[0].lower()}{check.statement[1:]}")
+
+
+def _enough(learned: Learned) -> float:
+    """So many nats shorter a nonlinear description of its variables has to be."""
+    return max(SHORTER, SHORTER_A_VARIABLE * learned.model.order.size)
 
 
 def _new_doubt(nonlinear: Learned, linear: Learned) -> str:

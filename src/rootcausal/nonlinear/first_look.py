@@ -34,7 +34,8 @@ def nats_in_sight(
 ) -> tuple[float, float]:
     """By how many nats, about, curves may describe columns better than lines, and tell the outcome.
 
-    The first is zero where no curve is worth its price; ``order`` are columns in causal order, by lines.
+    The first is of the best curve of each column, next to nothing where none is worth its price;
+    ``order`` are columns in causal order, by lines.
     """
     every = np.arange(layout.n_columns)
     held = HeldRows.of(standardized(raw, columns.weights, every, columns.mean, columns.sd))
