@@ -19,6 +19,7 @@ from ..method.ordering.ordering import OnRound
 from ..method.pipeline import Learned, Settings
 from ..method.table import F64
 from ..nonlinear.learners import LINEAR, NONLINEAR, learn_mechanism
+from ..wording import plural
 
 AUTO = "auto"
 # Verdicts of the check of linearity by which a linear mechanism is not kept to.
@@ -33,6 +34,8 @@ SHORTER_OUTCOME = 8.0
 IN_SIGHT = 1.0 / 12.0
 # Of larger tables, rows with so many values are looked at before curves are searched.
 LOOKED_AT = 2_000_000
+# In fewer rows than these, and than these for each column, curves are found in noise.
+FEWEST_ROWS, FEWEST_A_COLUMN = 50, 2
 # Where that search would take minutes, it is made when asked for: above so many values.
 SEARCHED_UNASKED = 10_000_000
 NOTHING_BENDS = "No curve and no product of variables was seen to say more than lines do."
@@ -95,6 +98,8 @@ def _no_curves(cohort: Cohort, settings: Settings, parameters: Mapping[str, Any]
     if cohort.outcome is not None and cohort.outcome.name == "matched":
         return "Of matched sets, lines alone are told."
     n, p = cohort.raw.shape
+    if n < max(FEWEST_ROWS, FEWEST_A_COLUMN * p):
+        return f"{n:,} rows are too few to tell curves among {plural(p, 'column')} from noise."
     draws = DRAWS if isinstance(cohort.raw, IncompleteRaw) else 1
     if p > MOST_NONLINEAR or n * p > SEARCHED_UNASKED or worth_a_gpu((draws * n, p)):
         return (
