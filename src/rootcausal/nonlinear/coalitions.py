@@ -211,9 +211,7 @@ def _rows(machine: CompiledMechanism, numbers: _Numbers, places: np.ndarray, pla
     return Rows(plays, players, np.cumsum(height) - height, of_arrow, *of_factors, number)
 
 
-def _listed(
-    games: Sequence[Game], upstream: np.ndarray, plays: np.ndarray
-) -> tuple[list[Game], np.ndarray]:
+def _listed(games: Sequence[Game], upstream: np.ndarray, plays: np.ndarray) -> tuple[list[Game], np.ndarray]:
     """Games that are few enough to go through their coalitions, smallest first, and places (k,) they need."""
     listed: list[Game] = []
     places = np.zeros(plays.size, dtype=bool)
