@@ -28,7 +28,7 @@ LEVELS = Knowledge(covariates=["age", "ward"])
 
 def of_numbers(prevalence: float | None = None, **options: Any) -> tuple[RCI, np.ndarray]:
     cohort = study(0, 0.1)
-    model = RCI(knowledge=NUMBERS, prevalence=prevalence, backend="numpy", **options)
+    model = RCI(knowledge=NUMBERS, prevalence=prevalence, backend="numpy", mechanism="linear", **options)
     return model.fit(cohort.X, cohort.y), cohort.X
 
 
@@ -435,8 +435,11 @@ def test_checks_ask_nothing_of_what_has_no_learned_place():
     X = pd.DataFrame({"a": a, "b": b, "site": site, "cause": cause, "effect": effect})
     y = (g.random(1500) < 1 / (1 + np.exp(-effect - b - a - site))).astype(int)
     known = {"covariates": ["a", "b"], "first": ["site"]}
-    verdicts = {check.name: check for check in RCI(knowledge=known).fit(X, y).diagnose(X, y).checks}
-    alone = {check.name: check for check in RCI().fit(X, y).diagnose(X, y).checks}
+    verdicts = {
+        check.name: check
+        for check in RCI(knowledge=known, mechanism="linear").fit(X, y).diagnose(X, y).checks
+    }
+    alone = {check.name: check for check in RCI(mechanism="linear").fit(X, y).diagnose(X, y).checks}
     for name in ("non_gaussian", "independent", "linear"):
         assert verdicts[name].verdict in ("fine", "cannot tell"), name
     assert {alone[name].verdict for name in ("independent", "linear")} <= {"doubtful", "broken"}

@@ -60,7 +60,8 @@ def chain(seed: int, break_it: str = ""):
 
 
 def verdicts(X, y):
-    return {check.name: check for check in RCI().fit(X, y).diagnose(X, y).checks}
+    """Of lines: where a relation is not one, nonlinear equations would be taken, and leave less to find."""
+    return {check.name: check for check in RCI(mechanism="linear").fit(X, y).diagnose(X, y).checks}
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -201,7 +202,7 @@ def test_another_cohort_shows_miscalibrated_risks():
 def test_findings_as_text_and_json():
     X, y = chain(0, "linear")
     X = X.rename(columns={"a": "<b>a\x1b[31m"})
-    diagnosis = RCI().fit(X, y).diagnose(X, y)
+    diagnosis = RCI(mechanism="linear").fit(X, y).diagnose(X, y)
     text = diagnosis.to_text()
     assert "add a column with the distance" in text
     assert "\x1b" not in text

@@ -85,7 +85,7 @@ def test_names_follow_dataframes_of_any_library() -> None:
     plain = RCI().fit(cohort.X, cohort.y)
     for model in models:
         assert model.feature_names_in_.tolist() == list(cohort.feature_names)
-        np.testing.assert_array_equal(model.coef_, plain.coef_)
+        np.testing.assert_array_equal(model.scores(cohort.X[:20]), plain.scores(cohort.X[:20]))
     assert not hasattr(plain, "feature_names_in_")
     kept = sorted(plain.causal_order_)
     assert models[0].get_feature_names_out().tolist() == [cohort.feature_names[c] for c in kept]
@@ -104,7 +104,7 @@ def test_new_data_are_matched_by_name() -> None:
 
 def test_scores_leave_out_what_is_not_ranked() -> None:
     cohort = load_pbc()
-    model = RCI(alpha=0.2).fit(cohort.X, cohort.y)
+    model = RCI(alpha=0.2, mechanism="linear").fit(cohort.X, cohort.y)
     scores = model.scores(cohort.X)
     dropped = np.setdiff1d(np.arange(10), model.causal_order_)
     assert dropped.size == 2
@@ -118,9 +118,9 @@ def test_positive_says_which_label_is_the_disease() -> None:
     cohort = load_pbc()
     words = np.where(cohort.y == 1, "gone", "here")
     with pytest.warns(UserWarning, match="'gone' and 'here' do not say which of them is the disease"):
-        default = RCI().fit(cohort.X, words)
+        default = RCI(mechanism="linear").fit(cohort.X, words)
     assert default.classes_.tolist() == ["gone", "here"]
-    told = RCI(positive="gone").fit(cohort.X, words)
+    told = RCI(positive="gone", mechanism="linear").fit(cohort.X, words)
     assert told.classes_.tolist() == ["here", "gone"]
     np.testing.assert_allclose(told.coef_, -default.coef_, atol=1e-9)
     assert set(told.predict(cohort.X)) == {"here", "gone"}

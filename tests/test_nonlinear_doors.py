@@ -6,6 +6,7 @@ import json
 import re
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ from command_line import run
 from intervals_by_hand import assert_intervals_of_resamples
 from zoo import ZOO, Animal
 
-from rootcausal import RCI, InputError, Knowledge, plots
+from rootcausal import RCI, InputError, Knowledge, RCIRegressor, RCISurvival, plots
 from rootcausal.data import load_pbc, simulate
+from rootcausal.estimators import mechanism_choice
 from rootcausal.nonlinear import learning
 
 
@@ -87,7 +89,7 @@ def test_everything_that_a_model_answers(
     errors = model.transform(X)
     assert errors.shape == (len(X), model.causal_order_.size)
     np.testing.assert_allclose(errors.std(axis=0), 1.0, atol=0.35)
-    with pytest.raises(AttributeError, match=r"coef_.*differs between patients.*plots\.mechanism"):
+    with pytest.raises(AttributeError, match=r"coef_.*differs between patients.*plots\.mechanism.*'linear'"):
         _ = model.coef_
     assert not hasattr(model, "coef_")
     assert model.predict_proba(X).shape == (len(X), 2)
@@ -128,21 +130,66 @@ def test_resamples_are_the_same_for_any_number_of_jobs(tmp_path: Path) -> None:
     other.bootstrap(6, n_jobs=2, resume=tmp_path / "r.npz")
     np.testing.assert_array_equal(one.explain(X).lower, other.explain(X).lower)
     with pytest.raises(InputError, match="other options"):
-        RCI().fit(X, y).bootstrap(6, resume=tmp_path / "r.npz")
+        RCI(mechanism="linear").fit(X, y).bootstrap(6, resume=tmp_path / "r.npz")
 
 
 def test_auto_takes_what_the_data_call_for() -> None:
     X, y = bent_cohort()
-    bent = RCI(mechanism="auto").fit(X[["dose", "level", "marker"]], y)
+    bent = RCI().fit(X[["dose", "level", "marker"]], y)
     said = bent.provenance_["mechanism"]
     assert said["asked"] == "auto" and said["taken"] == "nonlinear" and said["why"]
     lines = simulate(1000, 8, random_state=3)
-    straight = RCI(mechanism="auto").fit(lines.X, lines.y)
+    straight, plain = (RCI(mechanism=name).fit(lines.X, lines.y) for name in ("auto", "linear"))
     assert straight.provenance_["mechanism"]["taken"] == "linear"
-    np.testing.assert_array_equal(straight.coef_, RCI().fit(lines.X, lines.y).coef_)
-    assert "mechanism" not in RCI().fit(lines.X, lines.y).provenance_
+    np.testing.assert_array_equal(straight.coef_, plain.coef_)
+    assert "mechanism" not in plain.provenance_
     again = bent.fit(lines.X, lines.y)  # an estimator that was bent before has coefficients again
     assert again.coef_.shape == (7,)
+
+
+def test_it_is_the_default() -> None:
+    assert {make().mechanism for make in (RCI, RCISurvival, RCIRegressor)} == {"auto"}
+
+
+def test_where_nothing_bends_no_curve_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: Any) -> None:
+        raise AssertionError("a search of curves")
+
+    monkeypatch.setattr(learning.GraphSearch, "run", never)
+    lines = simulate(1000, 8, random_state=3)
+    holed = np.where(np.random.default_rng(0).random(lines.X.shape) < 0.02, np.nan, lines.X)
+    for X in (lines.X, holed):
+        said = RCI().fit(X, lines.y).provenance_["mechanism"]
+        assert said["taken"] == "linear" and "No curve and no product" in said["why"]
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(200, 201), (700, 3)])
+def test_of_large_tables_curves_are_searched_when_asked_for(
+    rows: int, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nobody is warned that some columns were not looked at."""
+    monkeypatch.setattr(mechanism_choice, "SEARCHED_UNASKED", 200 * 201)
+    rng = np.random.default_rng(0)
+    X = rng.laplace(size=(rows, columns))
+    y = (2.0 * X[:, 0] ** 2 + X[:, 1] + rng.logistic(size=rows) > 2.0).astype(int)
+    taken = RCI().fit(X, y).provenance_["mechanism"]
+    assert taken["taken"] == ("linear" if columns == 201 else "nonlinear")
+    monkeypatch.setattr(mechanism_choice, "SEARCHED_UNASKED", 2000)
+    taken = RCI().fit(X, y).provenance_["mechanism"]
+    assert taken["taken"] == "linear" and "mechanism='nonlinear'" in taken["why"]
+
+
+def test_curves_that_leave_a_column_out_are_not_taken_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The product of two columns has a shock by lines; nobody who did not ask is warned."""
+    monkeypatch.setattr(learning, "LEAST_OWN", 0.02)  # what a ridge leaves of it in so few rows
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(-1.0, 1.0, (2, 500))
+    X = np.column_stack([a, b, a * b])
+    y = (3.0 * (a + b) + 5.0 * a * b + rng.logistic(size=500) > 0.0).astype(int)
+    model = RCI().fit(X, y)
+    said = model.provenance_["mechanism"]
+    assert said["taken"] == "linear" and "make some columns of others" in said["why"]
+    assert model.causal_order_.size == 3
 
 
 def test_what_is_known_of_the_order_holds(cohort: tuple[pd.DataFrame, np.ndarray]) -> None:
@@ -448,7 +495,7 @@ def test_checks_speak_of_curves_where_the_model_has_them() -> None:
     assert "the model's curves" in linear.question and linear.verdict != "broken"
     assert not any(check.name == "logarithm" for check in diagnosis.checks)
     assert "logarithms" in diagnosis.not_made
-    straight = RCI().fit(X, y).diagnose(X, y)
+    straight = RCI(mechanism="linear").fit(X, y).diagnose(X, y)
     assert next(check for check in straight.checks if check.name == "linear").verdict in (
         "doubtful",
         "broken",

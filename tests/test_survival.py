@@ -170,8 +170,9 @@ def test_a_likelihood_without_a_maximum_is_said(attribution: str, never: bool) -
         time = np.where(carries, time.min() * np.linspace(0.1, 0.9, 300), time)
     said = "none of the 8 patients with 'variant' = 'true' has the event"
     said = said if never else "for certain that they have the event before others, or not at all"
+    model = RCISurvival(attribution=attribution, mechanism="linear")
     with pytest.warns(UserWarning, match=said):
-        model = RCISurvival(attribution=attribution).fit(X.assign(variant=carries), time, event)
+        model.fit(X.assign(variant=carries), time, event)
     assert model.provenance_["separated"]
     assert np.isfinite(model.coef_).all() and abs(model.coef_[4]) < 5
     assert (model.coef_[4] < 0) == never

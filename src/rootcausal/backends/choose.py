@@ -26,6 +26,12 @@ def check_backend(backend: str) -> None:
         raise InputError(f"unknown backend {backend!r}: choose one of {', '.join(BACKENDS)}")
 
 
+def worth_a_gpu(shape: tuple[int, int]) -> bool:
+    """Whether a fit of so many rows and columns is long enough to pay for waking up a GPU."""
+    n, p = shape
+    return n * p * p >= WORTH_A_GPU
+
+
 def without_gpu(backend: str) -> str:
     """The backend that is meant where a GPU does not offer the sums that are needed."""
     return "numba" if backend == "auto" else backend
@@ -154,8 +160,7 @@ def _gpu_table(X: F64, y: np.ndarray | None) -> RawTable:
 
 def _gpu_is_worth_it(shape: tuple[int, int]) -> bool:
     """A GPU is there, the table fits on it, and the fit is long enough to pay for waking it up."""
-    n, p = shape
-    if n * p * p < WORTH_A_GPU or importlib.util.find_spec("cupy") is None:
+    if not worth_a_gpu(shape) or importlib.util.find_spec("cupy") is None:
         return False
     from .cuda.rows import device_count, fits
 

@@ -34,7 +34,7 @@ def check(
     table: TableOptions,
     outcome: OutcomeOptions,
     known: KnowledgeOptions,
-    mechanism: MechanismName = "linear",
+    mechanism: MechanismName = "auto",
     halves: Annotated[
         bool,
         typer.Option(

@@ -16,6 +16,7 @@ from .console import (
     say,
     say_filled_in,
     say_known,
+    say_mechanism,
     say_order,
     words_of_model,
 )
@@ -188,9 +189,9 @@ def _estimator(outcome: JointOutcome, how: JointModel, known: KnowledgeOptions) 
     if outcome.outcome == "continuous":
         return RCIRegressor(**settings)
     if outcome.outcome == "ordinal":
-        return RCI(outcome="ordinal", mechanism="linear", **settings)
+        return RCI(outcome="ordinal", **settings)
     label = as_label(outcome.positive)
-    return RCI(positive=label, prevalence=outcome.prevalence, mechanism="linear", **settings)
+    return RCI(positive=label, prevalence=outcome.prevalence, **settings)
 
 
 def as_label(text: str | None) -> Any:
@@ -226,5 +227,6 @@ def _say(model: "Estimator") -> None:
     knowledge = model.provenance_["parameters"].get("knowledge")
     if knowledge:
         say_known(knowledge)
+    say_mechanism(model)
     say_order(model, words)
     say_filled_in(model)

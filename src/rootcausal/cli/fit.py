@@ -143,7 +143,7 @@ def fit(
     rootcausal fit lab.csv --target ill --keep age,bili --na "<100" --out m.rci
     rootcausal fit cohort.csv --target died --bootstrap 200 --out model.rci
     rootcausal fit study.csv --target case --prevalence 0.02 --out model.rci
-    rootcausal fit labs.csv --target ill --mechanism auto --out model.rci
+    rootcausal fit labs.csv --target ill --mechanism linear --out model.rci
     rootcausal fit labs.csv --target ill --first age,sex --out m.rci
     rootcausal fit labs.csv --target ill --tiers 'bmi < bili,alb' --out m.rci
     rootcausal fit labs.csv --target ill --knowledge known.json --out m.rci

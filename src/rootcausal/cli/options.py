@@ -210,9 +210,9 @@ AttributionName = Annotated[
     of_model(metavar="sharp|paper", help="How effects of shocks are learned; paper: as published."),
 ]
 MechanismName = Annotated[
-    Literal["linear", "nonlinear", "auto"],
+    Literal["auto", "linear", "nonlinear"],
     of_model(
-        metavar="linear|nonlinear|auto",
+        metavar="auto|linear|nonlinear",
         help="Linear or nonlinear equations; auto: nonlinear where linear ones are not enough.",
     ),
 ]
@@ -615,7 +615,7 @@ class ModelOptions:
     alpha: Level = None
     variant: VariantName = "local_plus"
     attribution: AttributionName = "sharp"
-    mechanism: MechanismName = "linear"
+    mechanism: MechanismName = "auto"
     confounding: Annotated[
         Literal["merge"] | None,
         of_model(

@@ -302,7 +302,7 @@ def _rehearse(site: "Site") -> None:
     estimator: Any = RCISurvival()
     if "y" in site.holdings.outcome:
         two = np.unique(site.holdings.outcome["y"]).size == 2
-        estimator = RCI(mechanism="linear") if two else RCIRegressor()
+        estimator = RCI() if two else RCIRegressor()
     refused = ""
     try:
         fit(estimator, InProcess({site.name: site.answer}), [site.name])

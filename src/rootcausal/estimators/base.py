@@ -281,8 +281,8 @@ class Estimator(TransformerMixin, BaseEstimator):
         why = ""
         if name == "coef_" and "_model" in vars(self):
             why = (
-                ": where the mechanism is not linear, what an error adds differs between patients. Use "
-                "shapley_values(X), or plots.mechanism for the curves"
+                ": nonlinear equations were taken, and what an error adds differs between patients. Use "
+                "shapley_values(X), or plots.mechanism for the curves; or fit with mechanism='linear'"
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{why}")
 

@@ -86,12 +86,15 @@ class RCI(ClassifierMixin, OfOneColumn):
         Columns, by name (of an array: "x0" or 0), that the method is to see on a log scale, as in
         ``["bili"]``: all values have to be above 0. Missing ones are imputed on that scale, shocks are
         standard deviations of the logarithm, and whatever shows a value shows it in the column's own unit.
-    mechanism : {"linear", "nonlinear", "auto"}, default "linear"
+    mechanism : {"auto", "linear", "nonlinear"}, default "auto"
         How variables come from their causes. ``linear`` is the paper's. ``nonlinear`` fits curves
         and spreads that differ, x = f(causes) + g(causes) · error, and pushes a risk model of the variables
         through them: Shapley values are sampled where paths are nonlinear, and there is no ``coef_``.
         ``auto`` takes it where it describes the cohort, or how the outcome is told, in clearly less, and
-        the linear one elsewhere; ``provenance_["mechanism"]`` says which was taken and why.
+        the linear one elsewhere, where nonlinear ones cannot be had (``attribution="paper"``, matched sets,
+        ``reliability``, rows on a cluster or at sites, ``backend="cupy"``), and of tables with fewer than 50
+        rows or two a column, more than 200 columns or ten million values;
+        ``provenance_["mechanism"]`` says which was taken and why.
     outcome : {"binary", "ordinal"}, default "binary"
         What y is: two labels, or stages in order, as in none, mild and severe. Shocks then add to the
         log-odds
@@ -156,7 +159,7 @@ class RCI(ClassifierMixin, OfOneColumn):
         missing: MissingName = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
         log: Sequence[str | int] | None = None,
-        mechanism: str = "linear",
+        mechanism: str = "auto",
         confounding: str | None = None,
         reliability: dict[str | int, Any] | None = None,
         limits: dict[str | int, Any] | None = None,

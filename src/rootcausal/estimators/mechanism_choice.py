@@ -6,12 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from ..backends.choose import whole_rows, worth_a_gpu
 from ..diagnostics import Check, Checked, check_linear
 from ..errors import InputError
 from ..inputs.patients import Cohort
+from ..method.missing.imputation import MOST_NONLINEAR
+from ..method.missing.sums import DRAWS, IncompleteRaw
+from ..method.moments import describe_columns
 from ..method.ordering.ordering import OnRound
 from ..method.pipeline import Learned, Settings
+from ..method.table import F64
 from ..nonlinear.learners import LINEAR, NONLINEAR, learn_mechanism
+from ..wording import plural
 
 AUTO = "auto"
 # Verdicts of the check of linearity by which a linear mechanism is not kept to.
@@ -22,6 +30,15 @@ NOT_LINEAR = ("doubtful", "broken")
 SHORTER, SHORTER_A_VARIABLE = 30.0, 3.0
 # By so many nats, beyond what its terms cost, what bends has to tell the outcome better than lines.
 SHORTER_OUTCOME = 8.0
+# Curves are searched where this part of that is in sight of score tests, which are cheap and see less.
+IN_SIGHT = 1.0 / 12.0
+# Of larger tables, rows with so many values are looked at before curves are searched.
+LOOKED_AT = 2_000_000
+# In fewer rows than these, and than these for each column, curves are found in noise.
+FEWEST_ROWS, FEWEST_A_COLUMN = 50, 2
+# Where that search would take minutes, it is made when asked for: above so many values.
+SEARCHED_UNASKED = 10_000_000
+NOTHING_BENDS = "No curve and no product of variables was seen to say more than lines do."
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +59,8 @@ class Chosen:
 
 
 def gpu_will_do(settings: Settings) -> bool:
-    """Whether a GPU offers all sums that the mechanism may ask for."""
-    return settings.mechanism == LINEAR or _never_curves(settings) is not None
+    """Whether a GPU offers all sums that will be asked for: of cohorts worth one, ``auto`` asks for lines."""
+    return settings.mechanism != NONLINEAR
 
 
 def learn_cohort(
@@ -61,32 +78,36 @@ def learn_cohort(
             said = {"asked": settings.mechanism, "taken": settings.mechanism, "why": "It was asked for."}
         return Chosen(_learned(cohort, settings, on_round), settings, said)
     linear = replace(settings, mechanism=LINEAR)
-    why = _never_curves(settings) or _no_curves(cohort, parameters)
+    why = _no_curves(cohort, settings, parameters)
     if why is not None:
         said = {"asked": AUTO, "taken": LINEAR, "why": why}
         return Chosen(_learned(cohort, linear, on_round), linear, said)
     return _weighed(cohort, linear, parameters, on_round)
 
 
-def _never_curves(settings: Settings) -> str | None:
-    """Why what was chosen does not go with a nonlinear mechanism, whoever the patients are."""
+def _no_curves(cohort: Cohort, settings: Settings, parameters: Mapping[str, Any]) -> str | None:
+    """Why nonlinear equations cannot be had for these patients, or are not looked for unasked."""
     if settings.attribution.name != "sharp":
         return f"attribution={settings.attribution.name!r} regresses on the errors of linear equations."
-    return None
-
-
-def _no_curves(cohort: Cohort, parameters: Mapping[str, Any]) -> str | None:
-    """Why nonlinear equations cannot be had for these patients."""
     if cohort.layout.noise is not None:
         return "Values that are measured with error are taken in by straight lines alone."
     if cohort.layout.limits is not None:
         return "Values beyond a limit of detection are taken in by straight lines alone."
     if cohort.rows is None:
-        return "These rows are on a cluster, and nonlinear equations are learned in memory."
+        return "These rows are on a cluster or at sites, and nonlinear equations are learned in memory."
     if parameters["backend"] == "cupy":
         return "Nonlinear equations are not summed on a GPU (backend='cupy')."
     if cohort.outcome is not None and cohort.outcome.name == "matched":
         return "Of matched sets, lines alone are told."
+    n, p = cohort.raw.shape
+    if n < max(FEWEST_ROWS, FEWEST_A_COLUMN * p):
+        return f"{n:,} rows are too few to tell curves among {plural(p, 'column')} from noise."
+    draws = DRAWS if isinstance(cohort.raw, IncompleteRaw) else 1
+    if p > MOST_NONLINEAR or n * p > SEARCHED_UNASKED or worth_a_gpu((draws * n, p)):
+        return (
+            f"Of {p:,} columns and {n:,} rows, nonlinear equations take long to find and are looked for when "
+            "asked for (mechanism='nonlinear')."
+        )
     return None
 
 
@@ -96,46 +117,96 @@ def _weighed(
     """The shorter description of the patients, by their graph and by what their outcome is told by."""
     from ..nonlinear.learning import nats_saved
 
+    learned = _learned(cohort, linear, on_round)
+    rows = _Complete.of(cohort, linear, learned)
+
+    def lines(why: str) -> Chosen:
+        return Chosen(learned, linear, {"asked": AUTO, "taken": LINEAR, "why": why})
+
+    of_columns, of_outcome = _in_sight(cohort, linear, learned, rows)
+    if of_columns <= IN_SIGHT * _enough(learned) and of_outcome <= SHORTER_OUTCOME:
+        return lines(NOTHING_BENDS)
     settings = replace(linear, mechanism=NONLINEAR)
     nonlinear = _learned(cohort, settings, on_round)
+
+    def curves(why: str) -> Chosen:
+        return Chosen(nonlinear, settings, {"asked": AUTO, "taken": NONLINEAR, "why": why})
+
     saved, by_outcome = nats_saved(nonlinear.ordering)
-    enough = max(SHORTER, SHORTER_A_VARIABLE * nonlinear.model.order.size)
-    found = Chosen(nonlinear, settings, {"asked": AUTO, "taken": NONLINEAR})
-
-    def because(why: str) -> Chosen:
-        return replace(found, said={**(found.said or {}), "why": why})
-
+    enough = _enough(nonlinear)
     shorter = f"Nonlinear equations describe these patients in {saved:,.0f} nats less than linear ones do"
+    doubt = _new_doubt(nonlinear, learned)
+    if doubt and (saved > enough / 3.0 or by_outcome > SHORTER_OUTCOME):
+        return lines(doubt)
     if saved > enough:
-        return because(f"{shorter}.")
+        return curves(f"{shorter}.")
     if by_outcome > SHORTER_OUTCOME:
-        return because(
+        return curves(
             f"Curves or products of variables tell the outcome in {by_outcome:,.0f} nats less than lines do."
         )
-    learned = _learned(cohort, linear, on_round)
-    check = _straight(cohort, linear, learned, parameters)
+    check = _straight(cohort, learned, rows, parameters)
     if check.verdict in NOT_LINEAR and saved > enough / 3.0:
-        return because(check.statement)
+        return curves(check.statement)
     if saved < 1.0:
         shorter = "Nonlinear equations describe these patients in no less than linear ones do"
-    why = f"{shorter}, which may be chance; {check.statement[0].lower()}{check.statement[1:]}"
-    return Chosen(learned, linear, {"asked": AUTO, "taken": LINEAR, "why": why})
+    return lines(f"{shorter}, which may be chance; {check.statement[0].lower()}{check.statement[1:]}")
+
+
+def _enough(learned: Learned) -> float:
+    """So many nats shorter a nonlinear description of its variables has to be."""
+    return max(SHORTER, SHORTER_A_VARIABLE * learned.model.order.size)
+
+
+def _new_doubt(nonlinear: Learned, linear: Learned) -> str:
+    """What is wrong with a nonlinear fit that is not with the linear one; empty where nothing is."""
+    if linear.converged and not nonlinear.converged:
+        return "The search for nonlinear equations did not converge, and that for linear ones did."
+    if nonlinear.separated and not linear.separated:
+        return "Curves decide the outcome of some patients for certain, and lines do not."
+    if np.setdiff1d(nonlinear.ordering.exhausted, linear.ordering.exhausted).size:
+        return "Curves make some columns of others, and would leave them out; lines do not."
+    return ""
+
+
+@dataclass(frozen=True, eq=False)
+class _Complete:
+    """Rows that count alike: values (n, q) with what is missing drawn, which these are, and the outcome."""
+
+    values: F64
+    missing: np.ndarray | None
+    known: np.ndarray
+
+    @classmethod
+    def of(cls, cohort: Cohort, settings: Settings, learned: Learned) -> _Complete:
+        assert cohort.rows is not None
+        values, known = (of_rows[cohort.counted] for of_rows in cohort.rows)
+        if learned.imputation is None:
+            return cls(values, None, known)
+        drawn = learned.completion.draw(values, settings.imputation_seed, cohort.layout)
+        return cls(drawn, np.isnan(values), known)
+
+
+def _in_sight(cohort: Cohort, settings: Settings, learned: Learned, rows: _Complete) -> tuple[float, float]:
+    """By how many nats curves may describe the patients better; seen in some of them where they are many."""
+    from ..nonlinear.first_look import nats_in_sight
+
+    assert cohort.outcome is not None
+    values, known, outcome, (n, q) = rows.values, rows.known, cohort.outcome, rows.values.shape
+    if n * q > LOOKED_AT:
+        some = np.sort(np.random.default_rng(0).choice(n, LOOKED_AT // q, replace=False))
+        values, known = values[some], known[some]
+        outcome = outcome.again(known)
+    raw = whole_rows("numba", values, outcome.rows(known))
+    described = describe_columns(raw, settings.prevalence)
+    return nats_in_sight(raw, described, cohort.layout, outcome, learned.ordering.order)
 
 
 def _learned(cohort: Cohort, settings: Settings, on_round: OnRound | None) -> Learned:
     return learn_mechanism(cohort.raw, cohort.columns, settings, on_round, cohort.layout, cohort.outcome)
 
 
-def _straight(cohort: Cohort, settings: Settings, learned: Learned, parameters: Mapping[str, Any]) -> Check:
+def _straight(cohort: Cohort, learned: Learned, rows: _Complete, parameters: Mapping[str, Any]) -> Check:
     """Whether linear equations are enough for these patients, by the model that they lead to."""
-    assert cohort.rows is not None
-    values, known = (of_rows[cohort.counted] for of_rows in cohort.rows)
-    missing = None
-    if learned.imputation is not None:
-        missing = values != values
-        values = learned.completion.draw(values, settings.imputation_seed, cohort.layout)
-    made = {"parameters": dict(parameters)}
-    stated = learned.model.predictor(values)
-    return check_linear(
-        Checked(learned.model, values, missing, known, stated, cohort.encoding, None, made, of_fit=True)
-    )
+    made, stated = {"parameters": dict(parameters)}, learned.model.predictor(rows.values)
+    patients = (rows.values, rows.missing, rows.known, stated, cohort.encoding, None, made)
+    return check_linear(Checked(learned.model, *patients, of_fit=True))

@@ -88,7 +88,7 @@ class RCISurvival(Estimator):
         missing: MissingName = "impute",
         knowledge: Knowledge | dict[str, Any] | None = None,
         log: Sequence[str | int] | None = None,
-        mechanism: str = "linear",
+        mechanism: str = "auto",
         confounding: str | None = None,
         reliability: dict[str | int, Any] | None = None,
         limits: dict[str | int, Any] | None = None,

@@ -47,7 +47,7 @@ METHODS = {
     "TT": Method(lambda seed: TTest()),
     "LR": Method(lambda seed: AdaptiveLogistic(random_state=seed), family="graph"),
     "RCI original": Method(lambda seed: RCI(alpha=0.2, attribution="paper", variant="original")),
-    "RCI linear": Method(lambda seed: RCI(), family="mechanism"),
+    "RCI linear": Method(lambda seed: RCI(mechanism="linear"), family="mechanism"),
     "RCI nonlinear": Method(lambda seed: RCI(mechanism="nonlinear"), family="mechanism"),
     "RCI auto": Method(lambda seed: RCI(mechanism="auto"), family="mechanism"),
 }

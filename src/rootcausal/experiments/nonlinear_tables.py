@@ -72,8 +72,8 @@ def gain_table(rows: Sequence[Row], methods: Sequence[str]) -> ResultTable:
         "Rank-biased overlap with the true Shapley values (log-odds) of those with the diagnosis, mean ± "
         "standard error over data sets of rootcausal.data.simulate_nonlinear. Higher is better. Bold: the "
         "best mean, and those that a paired t-test at 0.05/6 does not tell from it.",
-        "RCI linear is RCI(), RCI nonlinear and RCI auto are RCI(mechanism=...). Spread: whether that of an "
-        "error depends on the parents (uneven, heteroscedastic) or not (even).",
+        "RCI linear, RCI nonlinear and RCI auto are RCI(mechanism=...), auto the default. Spread: whether "
+        "that of an error depends on the parents (uneven, heteroscedastic) or not (even).",
         "Gain: RCI nonlinear less RCI linear, data set by data set, ± standard error. A goal is met where "
         "the mean reaches it, whatever its standard error. Data sets of a cell differ more than methods do: "
         "the gain says more than the overlap.",

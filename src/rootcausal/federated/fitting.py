@@ -131,10 +131,7 @@ def _warn_of_many_numbers(sites: Sites) -> None:
 
 def _checked(estimator: Estimator) -> tuple[Settings, ColumnHints]:
     mechanism = getattr(estimator, "mechanism", "linear")
-    if mechanism == "auto":
-        warn("sites offer the sums of linear mechanisms only: this fit takes mechanism='linear'")
-        estimator.set_params(mechanism="linear")
-    elif mechanism != "linear":
+    if mechanism == "nonlinear":
         raise InputError(
             f"mechanism={mechanism!r} needs rows in one place: sites offer the sums of linear mechanisms only"
         )

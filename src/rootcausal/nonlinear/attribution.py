@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
@@ -19,12 +19,13 @@ from ..method.linear import NOTABLE_LOG_ODDS
 from ..method.model_parts import LINEAR, NONLINEAR, Attribution, Mechanism, Sampled
 from ..method.schema import MODEL, Array
 from ..method.table import F64, LARGEST, Index
+from .coalitions import Coalitions, Room, Rows
 from .compiled_mechanism import CompiledMechanism
 from .curves import KNOTS, PIECES, curve_at, pieces_at
 from .fitting import HETEROSCEDASTIC
 from .mechanism import LARGEST_COEFFICIENT, NonlinearMechanism
 from .rows import PRODUCT_WITHIN
-from .shapley import AVERAGED_OVER, FEWEST, OTHERS, POINTS, REPLICATES, SAMPLED_TO, SEED, Permutations, people
+from .shapley import AVERAGED_OVER, SEED, Draws, Match, people
 
 # Quantiles that are kept of each error: permutations start at errors drawn by them.
 STEPS = 129
@@ -32,8 +33,8 @@ STEPS = 129
 ROUNDING = 1e-12
 # Effects that add up do so to this part of their size.
 ADDS_UP = 1e-9
-# What a patient costs, in values that are only read.
-VALUES_A_PATIENT = 20_000
+# Numbers that are kept at a time while patients are explained: 8 MB.
+VALUES_AT_ONCE = 2**20
 # What linear attributions call what a unit of each error adds.
 EFFECTS = "coef"
 
@@ -145,7 +146,9 @@ class NonlinearAttribution:
     def unit_effects(self) -> F64:
         k = self.mechanism.order.size
         # As curves have it: the range of a column may end before its first standard deviation.
-        unbounded = self._compiled._replace(range=np.tile([-np.inf, np.inf], (k, 1)))
+        unlimited = np.tile([-np.inf, np.inf], (k, 1))
+        of_products = self._limits_of_products(unlimited)
+        unbounded = self._compiled._replace(range=unlimited, risk_limits=of_products)
         told = _predictors(unbounded, np.vstack([np.zeros((1, k)), np.eye(k)]))
         return told[1:] - told[0]
 
@@ -185,7 +188,7 @@ class NonlinearAttribution:
             if not some.any():
                 continue
             if places.size > 1:
-                found = self._by_permutations(errors[some], places)
+                found = self._played(errors[some], places)
                 values[np.ix_(some, places)], noise[np.ix_(some, places)] = found
             # What is left is noise or, of the only one that is sampled, all that it adds.
             shared = np.ix_(some, places if places.size else self._linear)
@@ -208,23 +211,17 @@ class NonlinearAttribution:
         away = np.maximum(np.abs(to_others - added), np.abs(to_none - added))
         return np.asarray(away <= ADDS_UP * size)
 
-    def _by_permutations(self, errors: F64, places: Index) -> tuple[F64, F64]:
-        """Values and standard errors (n, a) of sampling the errors at some places."""
-        from .propagation_kernels import walk_patients
-
-        points, heights = self._alone
+    def _played(self, errors: F64, places: Index) -> tuple[F64, F64]:
+        """Values and standard errors (n, a) of errors at some places, by coalitions and permutations."""
         # What adds up by itself takes no part.
-        walked = np.zeros_like(errors)
-        walked[:, places] = errors[:, places]
-        told = _predictors(self._compiled, walked)
-        permutations = (
-            self._permutations if places.size == self._sampled_places.size else self._permutations_of_all
-        )
-        asked = (walked, told, places, permutations.start, permutations.order, points, heights)
-        enough = (REPLICATES, FEWEST, SAMPLED_TO * self.notable, SAMPLED_TO)
-        work = partial(walk_patients, self._compiled, *asked, *enough)
+        playing = np.zeros_like(errors)
+        playing[:, places] = errors[:, places]
+        match = self._of_sampled if places.size == self._sampled_places.size else self._of_all
         values, noise = np.zeros_like(errors), np.zeros_like(errors)
-        in_threads(lambda b, e: work(b, e, values, noise), len(errors), len(errors) * VALUES_A_PATIENT)
+        at_once = max(VALUES_AT_ONCE // match.centre[0].size, 1)
+        for first in range(0, len(errors), at_once):
+            some = slice(first, first + at_once)
+            values[some], noise[some] = match.explained(playing[some], self.notable)
         return values[:, places], noise[:, places]
 
     @cached_property
@@ -240,15 +237,16 @@ class NonlinearAttribution:
         return np.logical_or.reduce(self.mechanism.downstream[self._acts], axis=0)
 
     @cached_property
+    def _risk_is_line(self) -> np.ndarray:
+        return _are_lines(self.curves, self.mechanism.knots)
+
+    @cached_property
     def _goes_on_linearly(self) -> np.ndarray:
         """(k,) from which places all paths to the outcome are lines: in that error the predictor is one."""
         mechanism = self.mechanism
         nonlinear = np.zeros(mechanism.order.size, dtype=bool)  # a place that a curve leads away from
-        lines = [
-            _is_line(curve, mechanism.knots[j])
-            for curve, j in zip(mechanism.expected, mechanism.cause, strict=True)
-        ]
-        curved = ~np.array(lines, dtype=bool) | (mechanism.form[mechanism.effect] == HETEROSCEDASTIC)
+        curved = ~_are_lines(mechanism.expected, mechanism.knots[mechanism.cause])
+        curved |= mechanism.form[mechanism.effect] == HETEROSCEDASTIC
         nonlinear[mechanism.cause[curved & self.matters[mechanism.effect]]] = True
         nonlinear[
             mechanism.cause[(mechanism.n_levels[mechanism.effect] > 0) & self.matters[mechanism.effect]]
@@ -256,8 +254,7 @@ class NonlinearAttribution:
         nonlinear[
             np.concatenate([mechanism.factor, mechanism.other_factor, self.factor, self.other_factor])
         ] = True
-        for place, curve in enumerate(self.curves):
-            nonlinear[place] |= not _is_line(curve, mechanism.knots[place])
+        nonlinear |= ~self._risk_is_line
         # Of what a place reaches only that counts which leads to the outcome.
         return ~np.logical_or.reduce(mechanism.downstream & (self.matters & nonlinear)[:, None], axis=0)
 
@@ -288,7 +285,6 @@ class NonlinearAttribution:
     def _compiled(self) -> CompiledMechanism:
         mechanism, k = self.mechanism, self.mechanism.order.size
         at = np.argsort(mechanism.product_effect, kind="stable")
-        below = [np.flatnonzero(mechanism.downstream[:, place] & self.matters) for place in range(k)]
         return CompiledMechanism(
             knots=mechanism.knots,
             constant=mechanism.constant,
@@ -301,6 +297,8 @@ class NonlinearAttribution:
             cause=mechanism.cause,
             expected=mechanism.expected,
             spread=mechanism.spread,
+            expected_is_line=_are_lines(mechanism.expected, mechanism.knots[mechanism.cause]),
+            spread_is_line=_are_lines(mechanism.spread, mechanism.knots[mechanism.cause]),
             products_into=np.searchsorted(mechanism.product_effect[at], np.arange(k + 1)),
             factor=mechanism.factor[at],
             other_factor=mechanism.other_factor[at],
@@ -309,40 +307,36 @@ class NonlinearAttribution:
             level_starts=np.append(0, np.cumsum(mechanism.n_levels)),
             level_values=mechanism.level_values,
             thresholds=mechanism.thresholds,
-            acts=np.abs(self.curves).max(axis=(1, 2), initial=0.0) > 0.0,
+            acting=np.flatnonzero(np.abs(self.curves).max(axis=(1, 2), initial=0.0) > 0.0),
             risk=self.curves,
+            risk_is_line=self._risk_is_line,
             risk_factor=self.factor,
             risk_other_factor=self.other_factor,
             risk_product=self.product,
-            after=np.append(0, np.cumsum([some.size for some in below])).astype(np.intp),
-            reached=np.concatenate([np.empty(0, dtype=np.intp), *below]),
-            within=PRODUCT_WITHIN,
+            needed=np.flatnonzero(self.matters),
+            within=np.tile([-PRODUCT_WITHIN, PRODUCT_WITHIN], (2, 1)),
+            risk_limits=self._limits_of_products(self.range),
         )
 
-    @cached_property
-    def _permutations(self) -> Permutations:
-        return Permutations.draw(self.quantiles, self._sampled_places, self._drawn)
+    def _limits_of_products(self, of_values: F64) -> F64:
+        """(c, 2, 2) between which the factors of products in the predictor stay, as far as values (k, 2) go."""
+        both = np.stack([self.factor, self.other_factor], axis=1)
+        return np.clip(of_values, -PRODUCT_WITHIN, PRODUCT_WITHIN)[both]
 
     @cached_property
-    def _permutations_of_all(self) -> Permutations:
-        return Permutations.draw(self.quantiles, np.flatnonzero(self.matters), self._drawn)
+    def _of_sampled(self) -> Match:
+        return self._match_of(self._sampled_places)
 
     @cached_property
-    def _alone(self) -> tuple[F64, F64]:
-        """(k, POINTS) errors, and what each does to the predictor by itself, averaged over others."""
-        k = len(self.quantiles)
-        at = np.linspace(0, STEPS - 1, POINTS).round().astype(np.intp)
-        points, heights = self.quantiles[:, at], np.zeros((k, POINTS))
-        others = people(self.quantiles, self._drawn, OTHERS, np.random.default_rng([SEED, OTHERS]))
-        for place in self._sampled_places:
-            many = np.repeat(others, POINTS, axis=0)
-            many[:, place] = np.tile(points[place], OTHERS)
-            heights[place] = self.predictor(many).reshape(OTHERS, POINTS).mean(axis=0)
-            # On average it does nothing: else what these others have in common would seem to be its own.
-            steps = np.linspace(0, POINTS - 1, STEPS)
-            over_all = np.interp(steps, np.arange(POINTS), heights[place])
-            heights[place] -= 0.5 * (over_all[1:] + over_all[:-1]).mean()
-        return points, heights
+    def _of_all(self) -> Match:
+        return self._match_of(np.flatnonzero(self.matters))
+
+    def _match_of(self, places: Index) -> Match:
+        plays = np.zeros(self.mechanism.order.size, dtype=bool)
+        plays[places] = True
+        coalitions = Coalitions.of(self._compiled, self.mechanism.downstream, plays)
+        draws = Draws.of(self.quantiles, self._drawn, coalitions.games.walkers)
+        return Match.of(self._compiled, coalitions, draws)
 
     def check(self) -> None:
         last = KNOTS.size - np.isposinf(self.mechanism.knots).sum(axis=1)
@@ -392,13 +386,18 @@ def _predictors(machine: CompiledMechanism, errors: F64) -> F64:
     """(n,) what errors (n, k) add up to, less the intercept."""
     from .propagation_kernels import predictors
 
-    out = np.empty(len(errors))
+    out, rows = np.empty(len(errors)), Rows.of_one_each(machine)
     errors = np.ascontiguousarray(errors, dtype=np.float64)
-    in_threads(lambda begin, end: predictors(machine, errors, begin, end, out), len(errors), 16 * errors.size)
+
+    def work(begin: int, end: int) -> None:
+        predictors(machine, rows, Room.of(rows), errors, begin, end, out)
+
+    in_threads(work, len(errors), 16 * errors.size)
     return out
 
 
-def _is_line(curve: F64, knots: F64) -> bool:
-    """Whether a curve (PIECES, 4) is the same line on each piece that its knots leave room for."""
-    used = curve[: 1 + int(np.isfinite(knots).sum())]
-    return not used[:, 2:].any() and bool((used[:, :2] == used[0, :2]).all())
+def _are_lines(curves: F64, knots: F64) -> np.ndarray:
+    """(m,) which curves (m, PIECES, 4) are the same line on each piece that their knots leave room for."""
+    used = np.arange(PIECES) <= np.isfinite(knots).sum(axis=1)[:, None]
+    same = ~curves[:, :, 2:].any(axis=2) & (curves[:, :, :2] == curves[:, :1, :2]).all(axis=2)
+    return np.asarray((same | ~used).all(axis=1))

@@ -23,15 +23,18 @@ class CompiledMechanism(NamedTuple):
     into : (k + 1,) arrows into each place are those from into[i] up to into[i + 1].
     cause : (a,) where they come from.
     expected, spread : (a, pieces, 4) their curves.
+    expected_is_line, spread_is_line : (a,) which of these are the same line everywhere.
     products_into : (k + 1,) likewise.
     factor, other_factor, expected_product, spread_product : (b,).
     level_starts : (k + 1,) likewise.
     level_values, thresholds : one column after the other.
-    acts : (k,) whether a place acts on the outcome directly.
+    acting : (m,) places that act on the outcome directly.
     risk : (k, pieces, 4) by these curves.
+    risk_is_line : (k,).
     risk_factor, risk_other_factor, risk_product : (c,) products in the predictor.
-    after : (k + 1,) and reached : places that a place reaches, itself first, as far as they matter.
-    within : beyond which products do not grow.
+    needed : places that reach the outcome, in causal order.
+    within : (2, 2) of both factors of a product, beyond which it does not grow.
+    risk_limits : (c, 2, 2) the same of products in the predictor, which also know the ranges of their factors.
     """
 
     knots: F64
@@ -45,6 +48,8 @@ class CompiledMechanism(NamedTuple):
     cause: Index
     expected: F64
     spread: F64
+    expected_is_line: np.ndarray
+    spread_is_line: np.ndarray
     products_into: Index
     factor: Index
     other_factor: Index
@@ -53,11 +58,12 @@ class CompiledMechanism(NamedTuple):
     level_starts: Index
     level_values: F64
     thresholds: F64
-    acts: np.ndarray
+    acting: Index
     risk: F64
+    risk_is_line: np.ndarray
     risk_factor: Index
     risk_other_factor: Index
     risk_product: F64
-    after: Index
-    reached: Index
-    within: float
+    needed: Index
+    within: F64
+    risk_limits: F64

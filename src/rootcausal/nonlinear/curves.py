@@ -70,17 +70,16 @@ class Splines:
                 continue
             knots = _apart(_quantiles(z, weights))
             found.knots[column, : knots.size] = knots
-            curved = _curved(knots)
             piece = pieces_at(found.knots[column], z)
-            for curve in curved:
-                curve, row = _made_new(
-                    curve, curve_at(curve, piece, z), found.curves[column], rows, at, weights
-                )
-                if row is None:
-                    continue
-                width = found.width[column]
-                rows[at + width], found.curves[column, width] = row, curve
-                found.width[column] = width + 1
+            raw = _curved(knots)
+            known = np.stack([np.ones(n), z, *(curve_at(curve, piece, z) for curve in raw)])
+            curves = np.stack([np.broadcast_to(np.eye(4)[0], (PIECES, 4)), found.curves[column, 0], *raw])
+            for _ in range(2):  # once more, for what rounding left
+                new = _new(known, weights)
+                known, curves = (np.concatenate([of[:2], np.tensordot(new, of, 1)]) for of in (known, curves))
+            width = len(known) - 1
+            rows[at + 1 : at + width], found.curves[column, 1:width] = known[2:], curves[2:]
+            found.width[column] = width
         return found, rows
 
     def rows_of(self, Z: F64) -> F64:
@@ -136,19 +135,18 @@ def _curved(knots: F64) -> list[F64]:
     return curved
 
 
-def _made_new(curve: F64, row: F64, curves: F64, rows: F64, at: int, weights: F64) -> tuple[F64, F64 | None]:
-    """A curve and its values without what splines before it say, of unit variance; None if that is all."""
-    n = weights.sum()
-    before = weights @ (row * row) / n
-    for _ in range(2):  # once more, for what rounding left
-        mean = weights @ row / n
-        row, curve = row - mean, curve - mean * np.eye(4)[0]
-        for other in range(TERMS_A_CAUSE):
-            known = rows[at + other]
-            share = weights @ (known * row) / max(weights @ (known * known), 1e-300)
-            row, curve = row - share * known, curve - share * curves[other]
-    left = weights @ (row * row) / n
-    if not left > NEW * before:
-        return curve, None
-    sd = np.sqrt(left)
-    return curve / sd, row / sd
+def _new(rows: F64, weights: F64) -> F64:
+    """(c, r): what of each of the rows (r, n) beyond the first two those before do not say, of unit variance.
+
+    Rows of which nothing is left are left out. The first two are a constant and a line.
+    """
+    gram = (rows * weights) @ rows.T / weights.sum()
+    before = list(np.eye(2, len(rows)))
+    for row in range(2, len(rows)):
+        left = np.eye(len(rows))[row]
+        for other in before:
+            left = left - (other @ gram @ left) / max(other @ gram @ other, 1e-300) * other
+        variance = left @ gram @ left
+        if variance > NEW * gram[row, row]:
+            before.append(left / np.sqrt(variance))
+    return np.array(before[2:]).reshape(-1, len(rows))

@@ -107,6 +107,15 @@ class RiskSearch:
 
     def run(self, covariates: Sequence[int]) -> Risk:
         """The terms that tell the outcome; lines of covariates are among them in any case."""
+        groups, converged, saved = self._chosen(covariates)
+        return replace(self._weighed(covariates, groups, converged), saved=saved)
+
+    def saved(self, covariates: Sequence[int]) -> float:
+        """By how many nats, beyond what they cost, curves and products tell the outcome better than lines."""
+        return self._chosen(covariates)[2]
+
+    def _chosen(self, covariates: Sequence[int]) -> tuple[list[Group], bool, float]:
+        """Groups that shorten the description, whether that came to rest, and what those that bend save."""
         always = [v for v in range(len(self._columns)) if v in covariates or self._acts[v]]
         kept = [self._lines(variable) for variable in always]
         groups: list[Group] = list(kept)
@@ -128,8 +137,7 @@ class RiskSearch:
             loss = self._loss(groups)
             fitted, loglik = self._fit(groups, loss, fitted)
         bent = [group for group in groups if _bends(group[0])]
-        saved = self._saved(groups, bent, fitted, loglik, loss) if bent else 0.0
-        return replace(self._weighed(covariates, groups, converged), saved=saved)
+        return groups, converged, self._saved(groups, bent, fitted, loglik, loss) if bent else 0.0
 
     def _saved(
         self,

@@ -1,69 +1,177 @@
-"""Shapley values of a predictor that nonlinear mechanisms lead to, by permutation sampling.
+"""Shapley values of a predictor that nonlinear mechanisms lead to: whose errors stand in for the others.
 
-A permutation starts at somebody whose errors were drawn, and sets them, one after the other, to those of the
-patient; what the predictor gains at a step belongs to the error that was set. Permutations come in pairs,
-there and back in the reverse order (antithetic), which leaves no noise of interactions of two. Their starts
-are spread evenly over all that errors can be (scrambled Sobol points), several times independently: how much
-the answers of these replicates differ is the Monte Carlo error. What an error does by itself, whatever the
-others, is known from a table (a control variate), so that only interactions have to be sampled. All patients
-have the same permutations.
+A patient is compared with people whose errors were drawn, spread evenly over all that errors can be
+(scrambled Sobol points), several times independently: how much the answers of these replicates differ is the
+Monte Carlo error. Between such a person and the patient all coalitions of errors are gone through, or, where
+they are too many, permutations: there and back in the reverse order (antithetic), which leaves no noise of
+interactions of two. On average over patients like the people drawn, a Shapley value is zero; what these
+people make of it instead is known from others drawn likewise, and taken off (a control variate). All patients
+are compared with the same people.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
-from itertools import permutations
+from itertools import islice, permutations
 
 import numpy as np
 from scipy.stats import qmc
 
+from ..backends.cpu.on_demand import in_threads
 from ..method.table import F64, Index
+from .coalitions import LANES, MOST_BLOCKS, REPLICATES, Coalitions, Room, Rows
+from .compiled_mechanism import CompiledMechanism
 
-# Independent replicates, and starts of each: at first so many, then twice as many, and so on.
-REPLICATES = 4
-FEWEST, MOST = 4, 64
+# Others that each person of the first block is compared with, to know what is noise for all patients alike; with
+# every doubling of the blocks half as many, but no fewer than so many. Games that cost much have a part of them.
+OTHERS, FEWEST_OTHERS, PART_OF_OTHERS = 128, 8, 4
 # Orders are tried in turns where there are no more errors than this, and at random elsewhere.
 ALL_ORDERS = 5
-# The table of what an error does by itself: points, and others over whom it is averaged.
-POINTS = 33
-OTHERS = 128
 # What is said of an average patient is averaged over so many.
 AVERAGED_OVER = 4096
 # A standard error is to be below a tenth of its value, or of what is notable. Sampling goes on a little
 # longer, since a standard error of few replicates is itself unsure.
 SAMPLED_TO = 0.09
+# More is spent on games whose part in a standard error is at least so large beside the largest.
+WORTH_IT = 0.25
 SEED = 20_221
+# What a patient costs, in values that are only read.
+VALUES_A_PATIENT = 20_000
 # What Sobol points call their generator: SciPy 1.15 renamed it.
 GENERATOR = "rng" if "rng" in signature(qmc.Sobol).parameters else "seed"
 
 
 @dataclass(frozen=True, eq=False)
-class Permutations:
-    """The permutations of all patients; replicates come in turns.
+class Draws:
+    """The people that all patients are compared with; replicates take turns among the lanes.
 
     Attributes
     ----------
-    start : (MOST · REPLICATES, k) errors that permutations start at.
-    order : (MOST · REPLICATES, a) places in the order in which their errors are set.
+    drawn : (MOST_BLOCKS, k, LANES) their errors.
+    others : of each block (m, k, LANES) errors of others with whom they are compared.
+    order : (MOST_BLOCKS, LANES, w) permutations of places, where there are too many for all coalitions.
     """
 
-    start: F64
+    drawn: F64
+    others: list[F64]
     order: Index
 
     @classmethod
-    def draw(cls, quantiles: F64, places: Index, drawn: Index) -> Permutations:
-        """Through errors with these quantiles (k, s), at ``places``; those not ``drawn`` start at zero."""
-        starts = np.empty((MOST, REPLICATES, len(quantiles)))
-        orders = np.empty((MOST, REPLICATES, places.size), dtype=np.intp)
+    def of(cls, quantiles: F64, places: Index, walkers: Index) -> Draws:
+        """From errors with these quantiles (k, s), at ``places``; those elsewhere are zero."""
+        k, size = len(quantiles), LANES // REPLICATES
+        n_others = [max(OTHERS >> block.bit_length(), FEWEST_OTHERS) for block in range(MOST_BLOCKS)]
+        drawn = np.empty((MOST_BLOCKS, k, size, REPLICATES))
+        others = [np.empty((n, k, size, REPLICATES)) for n in n_others]
+        order = np.empty((MOST_BLOCKS, size, REPLICATES, walkers.size), dtype=np.intp)
         for replicate in range(REPLICATES):
             rng = np.random.default_rng([SEED, replicate])
-            starts[:, replicate] = people(quantiles, drawn, MOST, rng)
-            following = _orders(places, rng)
-            for number in range(MOST):
-                orders[number, replicate] = next(following)
-        return cls(starts.reshape(-1, len(quantiles)), orders.reshape(-1, places.size))
+            of_blocks = people(quantiles, places, MOST_BLOCKS * size, rng).reshape(MOST_BLOCKS, size, k)
+            drawn[..., replicate] = of_blocks.transpose(0, 2, 1)
+            many, used = people(quantiles, places, _power_of_two(size * sum(n_others)), rng), 0
+            for of_block in others:
+                # At random who is compared with whom: both are Sobol points, whose numbers say much the same.
+                some = rng.permutation(many[used : used + size * len(of_block)])
+                of_block[..., replicate] = some.reshape(-1, size, k).transpose(0, 2, 1)
+                used += len(some)
+            if walkers.size:
+                found = list(islice(_orders(walkers, rng), MOST_BLOCKS * size))
+                order[:, :, replicate] = np.array(found).reshape(MOST_BLOCKS, size, -1)
+        return cls(
+            drawn.reshape(MOST_BLOCKS, k, LANES),
+            [of_block.reshape(-1, k, LANES) for of_block in others],
+            order.reshape(MOST_BLOCKS, LANES, walkers.size),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """Patients against average people: Shapley values by the games of some players.
+
+    Attributes
+    ----------
+    centre : (doublings, games, REPLICATES, k) what all patients have on average by so many people, and should not.
+    """
+
+    machine: CompiledMechanism
+    coalitions: Coalitions
+    draws: Draws
+    centre: F64
+
+    @classmethod
+    def of(cls, machine: CompiledMechanism, coalitions: Coalitions, draws: Draws) -> Match:
+        unfinished = cls(machine, coalitions, draws, np.empty(0))
+        sums = np.stack([unfinished._on_average(block) for block in range(MOST_BLOCKS)])
+        doubled = 2 ** np.arange(MOST_BLOCKS.bit_length())
+        centre = np.cumsum(sums, axis=0)[doubled - 1] / doubled[:, None, None, None]
+        return replace(unfinished, centre=centre)
+
+    def _on_average(self, block: int) -> F64:
+        """(games, REPLICATES, k) values of others by the people of one block."""
+        blocks, others = self.coalitions.blocks, self.draws.others[block]
+        part = np.where(blocks < MOST_BLOCKS, len(others) // PART_OF_OTHERS, len(others))
+        takes_part = (np.arange(len(others))[:, None] < part) & (block < blocks)
+        done = np.full(takes_part.shape, block)
+        totals = self._added(others, done, done + takes_part)
+        return totals.sum(axis=0) * (REPLICATES / LANES / part)[:, None, None]
+
+    def explained(self, errors: F64, notable: float) -> tuple[F64, F64]:
+        """Shapley values of patients (n, k) with these errors, and their standard errors.
+
+        A patient is done whose standard errors are all small enough beside their values, or what is notable.
+        Else those games go on, with as many people again, that have a part in a standard error which is not.
+        """
+        blocks = self.coalitions.blocks
+        done = np.zeros((len(errors), blocks.size), dtype=np.intp)
+        until = np.ones_like(done)
+        values, noise = np.zeros_like(errors), np.zeros_like(errors)
+        totals = np.zeros((*done.shape, REPLICATES, errors.shape[1]))
+        some = np.arange(len(errors))
+        while some.size:
+            totals[some] += self._added(errors[some, :, None], done[some], until[some])
+            done[some] = until[some]
+            stage = np.log2(done[some]).round().astype(np.intp)
+            means = totals[some] * (REPLICATES / LANES / done[some])[:, :, None, None]
+            means -= self.centre[stage, np.arange(blocks.size)]
+            values[some], noise[some] = _mean_and_error(means.sum(axis=1), axis=1)
+            allowed = SAMPLED_TO * np.maximum(np.abs(values[some]), notable)
+            missed = noise[some] > allowed
+            _, of_game = _mean_and_error(means, axis=2)
+            far = np.where(missed[:, None], of_game / allowed[:, None], 0.0).max(axis=2)
+            far[done[some] >= blocks] = 0.0
+            chosen = (far > 0.0) & (far >= WORTH_IT * far.max(axis=1, keepdims=True))
+            until[some] = np.where(chosen, 2, 1) * done[some]
+            some = some[chosen.any(axis=1)]
+        return values, noise
+
+    def _added(self, mine: F64, done: Index, until: Index) -> F64:
+        """(n, games, REPLICATES, k) values, summed over people, by the blocks from ``done`` up to ``until``."""
+        from .coalition_kernels import add_blocks
+
+        rows, games = self.coalitions.rows, self.coalitions.games
+        one_each = Rows.of_one_each(self.machine)
+        totals = np.zeros((*done.shape, REPLICATES, mine.shape[1]))
+
+        def work(begin: int, end: int) -> None:
+            room = Room.of(rows, games.share.shape[1], least=mine.shape[1])
+            people = mine, self.draws.drawn, self.draws.order, done, until
+            add_blocks(self.machine, rows, one_each, games, room, *people, begin, end, totals)
+
+        in_threads(work, len(mine), len(mine) * VALUES_A_PATIENT)
+        return totals
+
+
+def _mean_and_error(told: F64, axis: int) -> tuple[F64, F64]:
+    """What replicates along an axis say on average, and the standard error of that."""
+    mean = told.mean(axis=axis, keepdims=True)
+    square = ((told - mean) ** 2).sum(axis=axis)
+    return mean.squeeze(axis), np.sqrt(square / (REPLICATES * (REPLICATES - 1)))
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << (least - 1).bit_length()
 
 
 def people(quantiles: F64, places: Index, n: int, rng: np.random.Generator) -> F64:

@@ -190,15 +190,15 @@ class RCIPaper(RootCauses):
     asked: ClassVar[dict[str, Any]] = {"attribution": "paper"}
 
 
-class RCIDefault(RootCauses):
-    """As it comes."""
+class RCILinear(RootCauses):
+    """With linear mechanisms."""
 
-    name: ClassVar[str] = "RCI default"
-    asked: ClassVar[dict[str, Any]] = {}
+    name: ClassVar[str] = "RCI linear"
+    asked: ClassVar[dict[str, Any]] = {"mechanism": "linear"}
 
 
 class RCIAuto(RootCauses):
-    """With nonlinear mechanisms where they are called for."""
+    """As it comes: with nonlinear mechanisms where they are called for."""
 
     name: ClassVar[str] = "RCI auto"
     asked: ClassVar[dict[str, Any]] = {"mechanism": "auto"}
@@ -263,7 +263,7 @@ METHODS: dict[str, type[Method]] = {
         LogisticShap,
         TreeShap,
         RCIPaper,
-        RCIDefault,
+        RCILinear,
         RCIAuto,
         Outliers,
         OutliersFirst,
