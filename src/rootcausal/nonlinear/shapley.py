@@ -25,8 +25,8 @@ from .coalitions import LANES, MOST_BLOCKS, REPLICATES, Coalitions, Room, Rows
 from .compiled_mechanism import CompiledMechanism
 
 # Others that each person of the first block is compared with, to know what is noise for all patients alike; with
-# every doubling of the blocks half as many, but no fewer than so many. Games that cost much have a part of them.
-OTHERS, FEWEST_OTHERS, PART_OF_OTHERS = 128, 8, 4
+# every doubling of the blocks half as many, but no fewer than so many.
+OTHERS, FEWEST_OTHERS = 128, 8
 # Orders are tried in turns where there are no more errors than this, and at random elsewhere.
 ALL_ORDERS = 5
 # What is said of an average patient is averaged over so many.
@@ -111,11 +111,9 @@ class Match:
     def _on_average(self, block: int) -> F64:
         """(games, REPLICATES, k) values of others by the people of one block."""
         blocks, others = self.coalitions.blocks, self.draws.others[block]
-        part = np.where(blocks < MOST_BLOCKS, len(others) // PART_OF_OTHERS, len(others))
-        takes_part = (np.arange(len(others))[:, None] < part) & (block < blocks)
-        done = np.full(takes_part.shape, block)
-        totals = self._added(others, done, done + takes_part)
-        return totals.sum(axis=0) * (REPLICATES / LANES / part)[:, None, None]
+        done = np.full((len(others), blocks.size), block)
+        totals = self._added(others, done, done + (block < blocks))
+        return np.asarray(totals.sum(axis=0) * (REPLICATES / LANES / len(others)))
 
     def explained(self, errors: F64, notable: float) -> tuple[F64, F64]:
         """Shapley values of patients (n, k) with these errors, and their standard errors.
