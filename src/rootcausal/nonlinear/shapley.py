@@ -24,8 +24,8 @@ from ..method.table import F64, Index
 from .coalitions import LANES, MOST_BLOCKS, REPLICATES, Coalitions, Room, Rows
 from .compiled_mechanism import CompiledMechanism
 
-# Others that each person of the first block is compared with, to know what is noise for all patients alike; with
-# every doubling of the blocks half as many, but no fewer than so many.
+# Others that each person of the first block is compared with, to know what is noise for all patients alike;
+# with every doubling of the blocks half as many, but no fewer than so many.
 OTHERS, FEWEST_OTHERS = 128, 8
 # Orders are tried in turns where there are no more errors than this, and at random elsewhere.
 ALL_ORDERS = 5
@@ -92,7 +92,7 @@ class Match:
 
     Attributes
     ----------
-    centre : (doublings, games, REPLICATES, k) what all patients have on average by so many people, and should not.
+    centre : (doublings, games, REPLICATES, k) what patients have on average by so many people: noise.
     """
 
     machine: CompiledMechanism
@@ -145,7 +145,7 @@ class Match:
         return values, noise
 
     def _added(self, mine: F64, done: Index, until: Index) -> F64:
-        """(n, games, REPLICATES, k) values, summed over people, by the blocks from ``done`` up to ``until``."""
+        """(n, games, REPLICATES, k) values, summed over people, from block ``done`` up to ``until``."""
         from .coalition_kernels import add_blocks
 
         rows, games = self.coalitions.rows, self.coalitions.games
