@@ -99,7 +99,7 @@ def fits(sets: int, runs: int) -> list[list[str]]:
 
 
 def scores(sets: int, runs: int) -> list[list[str]]:
-    """One line a data set, those with most places to walk last."""
+    """One line a data set, those with most places to sample last."""
     found = []
     for number in range(sets):
         X, y = cohort(SCORED_VARIABLES, SCORED_PATIENTS, 1_000 + number)
@@ -107,10 +107,10 @@ def scores(sets: int, runs: int) -> list[list[str]]:
         attribution = model._model.attribution
         reaches = int(attribution.matters.sum())
         one = spent(runs, lambda model=model, X=X: model.shapley_values(X))
-        found.append((attribution._walked.size, reaches, one.processor, one.wall))
+        found.append((attribution._sampled_places.size, reaches, one.processor, one.wall))
     return [
-        [str(walked), str(reaches), f"{processor:.2f}", f"{wall:.2f}", verdict(processor, SCORING_GOAL)]
-        for walked, reaches, processor, wall in sorted(found)
+        [str(sampled), str(reaches), f"{processor:.2f}", f"{wall:.2f}", verdict(processor, SCORING_GOAL)]
+        for sampled, reaches, processor, wall in sorted(found)
     ]
 
 
@@ -145,7 +145,7 @@ def main() -> None:
             f"Shapley values of {SCORED_PATIENTS:,} patients, p = {SCORED_VARIABLES}; ≤ {SCORING_GOAL:g} s:\n"
         )
         lines = scores(options.sets, options.runs)
-        print(table(["places walked", "that reach D", "seconds", "wall", "goal"], lines))
+        print(table(["places sampled", "that reach D", "seconds", "wall", "goal"], lines))
         told = [float(line[2]) for line in lines]
         print(f"\nmedian {median(told):.2f} s, worst {max(told):.2f} s\n", flush=True)
         lines, power = growth(options.runs, options.most_rows)

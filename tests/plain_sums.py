@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.special import expit
 
-from rootcausal.method.model_parts import Sampled
 from rootcausal.method.table import F64, Index
 from rootcausal.nonlinear.memory_rows import LEAST_LIKELY, MemoryRows, spread_of
 from rootcausal.nonlinear.rows import LARGEST_RATIO, Designs, LevelledSums
-from rootcausal.nonlinear.shapley import REPLICATES, Permutations
 from rootcausal.nonlinear.spacing import BINS, SPACING, STRETCH, bin_edges
 
 
@@ -115,36 +111,3 @@ def _values_at(ranks: F64, filled: Index, count: F64, below: F64) -> F64:
     inside = np.clip((ranks - (below[at] - count[at])) / count[at], 0.0, 1.0)
     left = edges[filled[at]]
     return left + (edges[filled[at] + 1] - left) * inside
-
-
-def plain_permutations(
-    predictor: Callable[[F64], F64],
-    errors: F64,
-    places: Index,
-    permutations: Permutations,
-    points: F64,
-    heights: F64,
-) -> Sampled:
-    """Shapley values and their standard errors by all permutations, all patients a step at a time."""
-    beyond = np.zeros((len(permutations.start), *errors.shape))
-
-    def alone(place: int, some: F64) -> F64:
-        return np.interp(some, points[place], heights[place])
-
-    for walk, (start, order) in enumerate(zip(permutations.start, permutations.order, strict=True)):
-        for way in (order, order[::-1]):
-            current = np.tile(start, (len(errors), 1))
-            before = predictor(current)
-            for place in way:
-                current[:, place] = errors[:, place]
-                now = predictor(current)
-                beyond[walk, :, place] += 0.5 * (now - before)
-                before = now
-        for place in places:
-            beyond[walk, :, place] -= alone(place, errors[:, place]) - alone(place, start[place])
-    by_replicate = beyond.reshape(-1, REPLICATES, *errors.shape).mean(axis=0)
-    values, noise = np.zeros_like(errors), np.zeros_like(errors)
-    for place in places:
-        values[:, place] = alone(place, errors[:, place]) + by_replicate[:, :, place].mean(axis=0)
-        noise[:, place] = by_replicate[:, :, place].std(axis=0, ddof=1) / np.sqrt(REPLICATES)
-    return Sampled(values, noise)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_sums import PlainRows, bin_of, plain_permutations, spacing_entropy
+from plain_sums import PlainRows, bin_of, spacing_entropy
 from scipy.optimize import minimize
 
 from rootcausal.backends.blas import one_blas_thread
@@ -26,7 +26,6 @@ from rootcausal.nonlinear.mechanism import NonlinearMechanism
 from rootcausal.nonlinear.memory_rows import MemoryRows
 from rootcausal.nonlinear.rows import Designs
 from rootcausal.nonlinear.search import GraphSearch
-from rootcausal.nonlinear.shapley import Permutations
 from rootcausal.nonlinear.spacing import BINS
 from rootcausal.nonlinear.ties import spread_out
 from rootcausal.outcomes.binary import LogOddsAttribution
@@ -357,20 +356,6 @@ def test_shapley_values_are_right_and_add_up() -> None:
     np.testing.assert_allclose(told, attribution.predictor(errors), atol=1e-12)
     assert found.noise is not None
     assert (found.noise <= np.maximum(0.1 * np.abs(found.values), 0.01)).all()
-
-
-def test_compiled_walks_are_the_plain_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    attribution = three()
-    assert attribution._sampled_places.tolist() == [0, 1, 2]
-    errors = np.random.default_rng(2).normal(size=(7, 3))
-    few = Permutations(attribution._permutations.start[:16], attribution._permutations.order[:16])
-    plain = plain_permutations(
-        attribution.predictor, errors, attribution._sampled_places, few, *attribution._alone
-    )
-    attribution.__dict__["_permutations"] = few
-    values, noise = attribution._by_permutations(errors, attribution._sampled_places)
-    np.testing.assert_allclose(values, plain.values, atol=1e-12)
-    np.testing.assert_allclose(noise, plain.noise, atol=1e-12)
 
 
 def test_the_predictor_is_that_of_the_values_through_the_mechanism() -> None:

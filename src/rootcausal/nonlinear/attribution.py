@@ -27,7 +27,7 @@ from .mechanism import LARGEST_COEFFICIENT, NonlinearMechanism
 from .rows import PRODUCT_WITHIN
 from .shapley import AVERAGED_OVER, SEED, Draws, Match, people
 
-# Quantiles that are kept of each error: permutations start at errors drawn by them.
+# Quantiles that are kept of each error: average people are drawn by them.
 STEPS = 129
 # Predictors differ by less than this from rounding alone.
 ROUNDING = 1e-12
@@ -319,7 +319,7 @@ class NonlinearAttribution:
         )
 
     def _limits_of_products(self, of_values: F64) -> F64:
-        """(c, 2, 2) between which the factors of products in the predictor stay, as far as values (k, 2) go."""
+        """(c, 2, 2) between which factors of products in the predictor stay, as far as values (k, 2) go."""
         both = np.stack([self.factor, self.other_factor], axis=1)
         return np.clip(of_values, -PRODUCT_WITHIN, PRODUCT_WITHIN)[both]
 

@@ -1,4 +1,4 @@
-"""Shapley values of a predictor by all coalitions of few players, or permutations of many, in compiled loops."""
+"""Shapley values by all coalitions of few players, or permutations of many, in compiled loops."""
 
 from __future__ import annotations
 
@@ -110,10 +110,10 @@ def add_blocks(
 ) -> None:
     """Patients begin..end−1: add their values to ``totals`` (n, games, REPLICATES, k), summed over the lanes.
 
-    They are those by each game, from block ``done`` up to block ``until`` (n, games) of people. Lane by lane they
-    are those of somebody whose errors are ``mine`` (n, k, LANES), or (n, k, 1) where all lanes have the same, and
-    those of average people ``drawn`` (blocks, k, LANES), in the ``order`` (blocks, LANES, w) where there are
-    permutations.
+    They are those by each game, from block ``done`` up to block ``until`` (n, games) of people. Lane by lane
+    they are those of somebody whose errors are ``mine`` (n, k, LANES), or (n, k, 1) where all lanes have the
+    same, and those of average people ``drawn`` (blocks, k, LANES), in the ``order`` (blocks, LANES, w) where
+    there are permutations.
     """
     n_listed, now = games.place.size, np.zeros(done.shape[1], dtype=np.bool_)
     of_row, same = np.empty((mine.shape[1], LANES)), mine.shape[2] == 1

@@ -20,9 +20,9 @@ from .compiled_mechanism import CompiledMechanism
 
 # People whose errors were drawn take part so many at a time, in turns of independent replicates.
 LANES = 64
-REPLICATES = 4
-# At first a patient is compared with one block of LANES people, then with twice as many, and so on: up to so many
-# blocks, or fewer in games that cost much, those of more players.
+REPLICATES = 8
+# At first a patient is compared with one block of LANES people, then with twice as many, and so on: up to so
+# many blocks, or fewer in games that cost much, those of more players.
 MOST_BLOCKS, FEWER_BLOCKS = 64, 16
 CHEAP_PLAYERS = 7
 # Games of more players are sampled by permutations, and those that would need more room than so many rows of
@@ -77,7 +77,7 @@ class Games(NamedTuple):
     rows_of_place, rows_of_other_place : (c,) as rows have it, for each coalition of the component.
     first_member : (c + 1,) and member : players of each component.
     reads : (c, k) of which places a component needs the rows.
-    share : (n + 1, most) by the number of players: what each coalition counts, of which there are at most 2 ** n.
+    share : (n + 1, most) by the number of players, n at most: what each of their coalitions counts.
     walked : places that lead to components which are left to permutations, in causal order.
     walkers : those among them that are players.
     walked_acting, walked_products : what these components are.
@@ -114,9 +114,14 @@ class Room(NamedTuple):
         """For values in these rows, at least so many, and games of at most so many coalitions."""
         height = int((rows.first + (1 << rows.players)).max(initial=least))
         most = int((1 << rows.players).max(initial=n_coalitions))
-        sums = [np.empty((most, LANES)) for _ in range(3)]
-        worth = np.empty((REPLICATES, most))
-        return cls(np.zeros((height, LANES)), *sums, worth, np.zeros(2, dtype=np.intp))
+        return cls(
+            z=np.zeros((height, LANES)),
+            f=np.empty((most, LANES)),
+            log_g=np.empty((most, LANES)),
+            at_cause=np.empty((most, LANES)),
+            worth=np.empty((REPLICATES, most)),
+            first=np.zeros(2, dtype=np.intp),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +139,7 @@ class Coalitions:
 
     @classmethod
     def of(cls, machine: CompiledMechanism, upstream: np.ndarray, plays: np.ndarray) -> Coalitions:
-        """Those of players (k,); ``upstream`` (k, k) says by which places [:, j] each place [i] is reached."""
+        """Those of players (k,); ``upstream`` (k, k): by which places [:, j] each place [i] is reached."""
         factors = zip(machine.risk_factor.tolist(), machine.risk_other_factor.tolist(), strict=True)
         games = [(i, i, -1) for i in machine.acting.tolist()]
         games += [(i, j, product) for product, (i, j) in enumerate(factors)]
@@ -169,7 +174,7 @@ class Coalitions:
 
 
 class _Numbers:
-    """In which row of a place its value is, for all coalitions of players, those upstream of it and others."""
+    """In which row of a place its value is, for coalitions of players upstream of it and of others."""
 
     def __init__(self, upstream: np.ndarray) -> None:
         self.upstream = upstream
@@ -206,9 +211,10 @@ def _rows(machine: CompiledMechanism, numbers: _Numbers, places: np.ndarray, pla
         return numbers.told(cause.tolist(), [causes[effect] for effect in effects])
 
     of_arrow = of(machine.into, machine.cause)
-    of_factors = [of(machine.products_into, some) for some in (machine.factor, machine.other_factor)]
+    of_factor = of(machine.products_into, machine.factor)
+    of_other_factor = of(machine.products_into, machine.other_factor)
     number = np.concatenate([np.zeros(1, dtype=np.intp), *numbers.kept])[1:]
-    return Rows(plays, players, np.cumsum(height) - height, of_arrow, *of_factors, number)
+    return Rows(plays, players, np.cumsum(height) - height, of_arrow, of_factor, of_other_factor, number)
 
 
 def _listed(games: Sequence[Game], upstream: np.ndarray, plays: np.ndarray) -> tuple[list[Game], np.ndarray]:

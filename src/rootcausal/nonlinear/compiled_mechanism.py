@@ -34,7 +34,7 @@ class CompiledMechanism(NamedTuple):
     risk_factor, risk_other_factor, risk_product : (c,) products in the predictor.
     needed : places that reach the outcome, in causal order.
     within : (2, 2) of both factors of a product, beyond which it does not grow.
-    risk_limits : (c, 2, 2) the same of products in the predictor, which also know the ranges of their factors.
+    risk_limits : (c, 2, 2) the same of products in the predictor, by the ranges of their factors too.
     """
 
     knots: F64

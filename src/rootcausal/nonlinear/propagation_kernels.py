@@ -27,7 +27,7 @@ FARTHEST_POWER = 1000.0
 def add_curves(
     curve: F64, is_line: bool, knots: F64, low: float, high: float, z: F64, first: int, n: int, out: F64
 ) -> None:
-    """Add to the first n rows the values of a curve at rows of ``z``; it goes no further than low and high."""
+    """Add to the first n rows the values of a curve at rows of ``z``, kept between low and high."""
     a0, b0, c0, d0 = curve[0, 0], curve[0, 1], curve[0, 2], curve[0, 3]
     if is_line:
         for row in range(n):
@@ -43,7 +43,7 @@ def add_curves(
     for row in range(n):
         for lane in range(LANES):
             v = min(max(z[first + row, lane], low), high)
-            # The piece is picked, one comparison after the other, rather than looked up: so for all lanes at once.
+            # The piece is picked by comparisons rather than looked up: so for all lanes at once.
             in1, in2, in3, in4, in5 = v >= k0, v >= k1, v >= k2, v >= k3, v >= k4
             a = a5 if in5 else (a4 if in4 else (a3 if in3 else (a2 if in2 else (a1 if in1 else a0))))
             b = b5 if in5 else (b4 if in4 else (b3 if in3 else (b2 if in2 else (b1 if in1 else b0))))
@@ -98,7 +98,7 @@ def expect_levels(
 def respond(
     mean: float, sd: float, expected: F64, spread: F64, n: int, error: F64, i: int, z: F64, first: int
 ) -> None:
-    """The first n rows of values from ``first`` on: what is expected, and spread times the errors of place i."""
+    """Values in n rows from ``first`` on: what is expected, and spread times the errors of place i."""
     for row in range(n):
         for lane in range(LANES):
             own = mean + sd * error[i, lane]

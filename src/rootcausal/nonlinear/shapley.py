@@ -24,9 +24,9 @@ from ..method.table import F64, Index
 from .coalitions import LANES, MOST_BLOCKS, REPLICATES, Coalitions, Room, Rows
 from .compiled_mechanism import CompiledMechanism
 
-# Others that each person of the first block is compared with, to know what is noise for all patients alike; with
-# every doubling of the blocks half as many, but no fewer than so many. Games that cost much have a part of them.
-OTHERS, FEWEST_OTHERS, PART_OF_OTHERS = 128, 8, 4
+# Others that each person of the first block is compared with, to know what is noise for all patients alike;
+# with every doubling of the blocks half as many, but no fewer than so many.
+OTHERS, FEWEST_OTHERS = 128, 8
 # Orders are tried in turns where there are no more errors than this, and at random elsewhere.
 ALL_ORDERS = 5
 # What is said of an average patient is averaged over so many.
@@ -92,7 +92,7 @@ class Match:
 
     Attributes
     ----------
-    centre : (doublings, games, REPLICATES, k) what all patients have on average by so many people, and should not.
+    centre : (doublings, games, REPLICATES, k) what patients have on average by so many people: noise.
     """
 
     machine: CompiledMechanism
@@ -111,11 +111,9 @@ class Match:
     def _on_average(self, block: int) -> F64:
         """(games, REPLICATES, k) values of others by the people of one block."""
         blocks, others = self.coalitions.blocks, self.draws.others[block]
-        part = np.where(blocks < MOST_BLOCKS, len(others) // PART_OF_OTHERS, len(others))
-        takes_part = (np.arange(len(others))[:, None] < part) & (block < blocks)
-        done = np.full(takes_part.shape, block)
-        totals = self._added(others, done, done + takes_part)
-        return totals.sum(axis=0) * (REPLICATES / LANES / part)[:, None, None]
+        done = np.full((len(others), blocks.size), block)
+        totals = self._added(others, done, done + (block < blocks))
+        return np.asarray(totals.sum(axis=0) * (REPLICATES / LANES / len(others)))
 
     def explained(self, errors: F64, notable: float) -> tuple[F64, F64]:
         """Shapley values of patients (n, k) with these errors, and their standard errors.
@@ -147,7 +145,7 @@ class Match:
         return values, noise
 
     def _added(self, mine: F64, done: Index, until: Index) -> F64:
-        """(n, games, REPLICATES, k) values, summed over people, by the blocks from ``done`` up to ``until``."""
+        """(n, games, REPLICATES, k) values, summed over people, from block ``done`` up to ``until``."""
         from .coalition_kernels import add_blocks
 
         rows, games = self.coalitions.rows, self.coalitions.games
