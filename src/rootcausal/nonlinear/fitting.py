@@ -7,8 +7,7 @@ cumulative logit, and cost its log-likelihood.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -164,12 +163,10 @@ class Fitter:
         self, designs: Designs, grams: F64, terms: Sequence[Sequence[tuple[int, int]]], form: int
     ) -> list[Fitted]:
         """Of each design the first terms only, as many as are given, by least squares."""
-        beta, unit = np.zeros((len(designs), designs.width)), np.empty(len(designs))
-        for k, some in enumerate(terms):
-            size = len(some) + 1
-            beta[k, :size], unit[k] = least_squares(grams[k], size)
+        n_terms = np.array([len(some) for some in terms], dtype=np.intp)
+        beta, unit = least_squares(grams, n_terms + 1)
         counts, sums = self.rows.histograms(designs, beta, None, unit)
-        cost = self._cost(counts, np.zeros(len(designs)), unit, np.array([len(some) for some in terms]))
+        cost = self._cost(counts, np.zeros(len(designs)), unit, n_terms)
         mean, sd = self._moments(sums)
         return [
             Fitted(cost[k], form, tuple(some), beta[k, : len(some) + 1], None, None, mean[k], sd[k])
@@ -184,12 +181,11 @@ class Fitter:
         lines: Sequence[Sequence[tuple[int, int]]],
     ) -> list[list[Fitted]]:
         m, width = len(designs), designs.width
-        n_terms = np.array([len(some) for some in whole])
-        beta, unit = np.zeros((m, width)), np.empty(m)
+        n_terms = np.array([len(some) for some in whole], dtype=np.intp)
+        beta, unit = least_squares(grams, n_terms + 1)
         inverse = np.zeros((m, width, width))
-        for k, size in enumerate(n_terms + 1):
-            inverse[k, :size, :size] = np.linalg.inv(_with_ridge(grams[k, :size, :size]))
-            beta[k, :size], unit[k] = least_squares(grams[k], size)
+        for size, alike in _by_size(n_terms + 1):
+            inverse[alike, :size, :size] = np.linalg.inv(_with_ridge(grams[alike, :size, :size]))
         counts, sums = self.rows.histograms(designs, beta, None, unit)
         cost = self._cost(counts, np.zeros(m), unit, n_terms)
         mean, sd = self._moments(sums)
@@ -203,10 +199,9 @@ class Fitter:
         gamma[:, 0] = np.log(unit / UNIT_OF_SPREAD)
         gamma, _ = self._toward_spread(designs, beta, gamma, inverse, SPREAD_STEPS)
         weighted = self.rows.grams(designs, gamma)
-        for k, size in enumerate(n_terms + 1):
-            # Weights that add up to those of all rows, so that the ridge keeps its size.
-            part = weighted[k] * (self.rows.weight / weighted[k, 0, 0])
-            beta[k, :size], _ = least_squares(part, size)
+        # Weights that add up to those of all rows, so that the ridge keeps its size.
+        weighted *= (self.rows.weight / weighted[:, 0, 0])[:, None, None]
+        beta, _ = least_squares(weighted, n_terms + 1)
         gamma, converged = self._toward_spread(designs, beta, gamma, inverse, MOST_SPREAD_STEPS)
         counts, sums = self.rows.histograms(designs, beta, gamma, np.full(m, UNIT_OF_SPREAD))
         logs = sums[:, 0] / self.rows.weight
@@ -313,18 +308,31 @@ class Fitter:
         ]
 
 
-def _with_ridge(gram: F64) -> F64:
-    part = gram.copy()
-    part[np.arange(1, len(part)), np.arange(1, len(part))] += RIDGE
+def _by_size(sizes: Index) -> Iterator[tuple[int, Index]]:
+    """Each size, and the places of those that have it: these are worked out together."""
+    for size in np.unique(sizes).tolist():
+        yield size, np.flatnonzero(sizes == size)
+
+
+def _with_ridge(grams: F64) -> F64:
+    part = grams.copy()
+    inside = np.arange(1, part.shape[-1])
+    part[:, inside, inside] += RIDGE
     return part
 
 
-def least_squares(gram: F64, size: int) -> tuple[F64, float]:
-    """Coefficients of the first terms of a design, and the root mean square of what they leave of the effect.
+def least_squares(grams: F64, sizes: Index) -> tuple[F64, F64]:
+    """Coefficients (m, width) of the first terms of designs, and the root mean squares (m,) of what is left.
 
-    ``gram`` are sums of squares of the terms, the constant first, and of the effect, last.
+    ``grams`` are sums of squares of the terms, the constant first, and of the effect, last; ``sizes`` how
+    many terms count of each.
     """
-    among, with_effect, square = gram[:size, :size], gram[:size, -1], float(gram[-1, -1])
-    beta = np.linalg.solve(_with_ridge(among), with_effect).astype(np.float64)
-    left = square - 2.0 * float(beta @ with_effect) + float(beta @ among @ beta)
-    return beta, math.sqrt(max(left, LEAST_LEFT * square) / float(gram[0, 0]))
+    beta, left = np.zeros((len(grams), grams.shape[1] - 1)), grams[:, -1, -1].copy()
+    for size, alike in _by_size(sizes):
+        among, with_effect = grams[alike, :size, :size], grams[alike, :size, -1]
+        found = np.linalg.solve(_with_ridge(among), with_effect[:, :, None])[:, :, 0]
+        beta[alike, :size] = found
+        left[alike] += np.einsum("mi,mij,mj->m", found, among, found) - 2.0 * (found * with_effect).sum(
+            axis=1
+        )
+    return beta, np.sqrt(np.maximum(left, LEAST_LEFT * grams[:, -1, -1]) / grams[:, 0, 0])
