@@ -49,7 +49,7 @@ the study, its mean over studies; *n eff* is the effective sample size of the we
 - *chosen*: `RCI(mechanism="linear")`, which takes the study for the population.
 - *weighted*: with `weights=` 1 / chance; ± is the standard error of its gain over *chosen*, study by study.
 - *too weak*: with the root of these weights.
-- *logistic*, *weighted logistic*: the plain baseline, values times the coefficients of a logistic regression
+- *logistic*, *its weighted*: the plain baseline, values times the coefficients of a logistic regression
   (L2, C = 1) on all columns, without and with the weights.
 
 | design | n | n eff | studies | unselected | chosen | weighted | gain | too weak | logistic | its weighted |

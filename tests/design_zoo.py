@@ -292,7 +292,7 @@ def a_survey_with_a_weight_for_each(rng):
     return X, (time, event), {"weights": weights}
 
 
-@design(RCI, warns=("weights are whole numbers",), **LABS)
+@design(RCI, warns=("weights are integers",), **LABS)
 def rows_counted_by_whole_numbers(rng):
     X = skewed(rng)
     y = (pull(X) + rng.logistic(size=240) > 0).astype(int)

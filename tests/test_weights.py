@@ -177,11 +177,13 @@ def test_rows_of_one_patient_stay_together() -> None:
 
 def test_whole_numbers_are_told_from_sampling_weights() -> None:
     X, (y,) = labs(), outcomes()["diagnosis"][1]
-    with pytest.warns(UserWarning, match="divide them by their mean if they are sampling weights"):
+    with pytest.warns(UserWarning, match="if they are sampling weights; these rows then tell as much as"):
         RCI().fit(X, y, weights=counts())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        RCI(positive=1).fit(X, y, weights=np.ones(N))
+        RCI(positive=1).fit(X, y, weights=np.ones(N, dtype=int))
+    rare = RCI().fit(X, y, weights=np.where(y == 1, 1.0, 4.0))  # chances of 1 and 0.25, by accident whole
+    assert rare.provenance_["weights"]["whole"] is False
     many = RCI().fit(X, y, weights=1000 * (1 + counts()))
     assert many.provenance_["weights"]["whole"] is False
     assert many.provenance_["weights"]["effective"] == round(effective_rows(1.0 + counts()))

@@ -341,7 +341,7 @@ class TableOptions(ReadingOptions):
         str | None,
         of_table(
             metavar="COLUMN",
-            help="Column that says how much each row counts: whole numbers are numbers of rows, others "
+            help="Column that says how much each row counts: integers are numbers of rows, other numbers "
             "inclusion (sampling) weights.",
         ),
     ] = None

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..method.row_weights import rows_that_tell
 from ..method.table import F64
 from ..name_hints.order_check import ask
 from ..name_hints.suggestion import Suggestion, as_option, in_python
@@ -95,7 +96,7 @@ def check_learned(checked: Checked) -> Iterator[Check]:
     model, words = checked.model, checked.words
     together = float(np.sqrt((model.importance() ** 2).sum()))
     if together < model.attribution.notable:
-        n_rows, n_columns = checked.provenance["rows"], checked.provenance["columns"]
+        n_rows, n_columns = rows_that_tell(checked.provenance), checked.provenance["columns"]
         yield LEARNED.check(
             "broken",
             together,

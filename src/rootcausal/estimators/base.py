@@ -25,12 +25,14 @@ from ..inputs.naming import as_plain, namings_of
 from ..inputs.outcomes import Target
 from ..inputs.patients import Cohort
 from ..inputs.validate import open_cohort
+from ..inputs.weights import counted, weighed
 from ..method.missing.completion import Completion
 from ..method.missing.noise import contents
 from ..method.model import CausalModel
 from ..method.pipeline import Settings
 from ..method.quantiles import CohortQuantiles, quantiles_of
 from ..method.reference_ranges import Usual
+from ..method.row_weights import rows_that_tell
 from ..method.set_effects import SetEffects
 from ..method.table import F64, Index
 from ..outcomes import OUTCOMES
@@ -119,8 +121,6 @@ class Estimator(TransformerMixin, BaseEstimator):
 
         settings, hints = self._check_parameters()
         if weights is not None:
-            from ..inputs.weights import weighed
-
             how = self.backend, settings.prevalence
             X, target, groups, weights = weighed(X, target, groups, weights, *how)
         asked = (self.backend, settings.prevalence, hints, groups, self.knowledge, gpu_will_do(settings))
@@ -539,8 +539,8 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     def _keep_quantiles(self, quantiles: CohortQuantiles | None) -> None:
         """Keep quantiles of the cohort, if there are any, and what of its numbers is unusual."""
-        self._quantiles = quantiles
-        self._usual = usual_of(self._model, quantiles, self._encoding, self.provenance_["rows"])
+        self._quantiles, made = quantiles, self.provenance_
+        self._usual = usual_of(self._model, quantiles, self._encoding, rows_that_tell(made))
 
     def shapley_values(self, X: Any) -> Any:
         """(n, p): what each shock of a patient adds to the outcome; zero for non-ancestors and covariates.
@@ -637,8 +637,6 @@ class Estimator(TransformerMixin, BaseEstimator):
 
         X, ids = self._with_ids(X, ids)
         if weights is not None:
-            from ..inputs.weights import counted
-
             X, target, ids = counted(X, target, ids, weights)
         # The checks that look at the outcome also look at what the model left out.
         needed = None if target is None else np.arange(self._model.n_variables)
@@ -652,8 +650,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         missing = None if matrix.measured is None else np.isnan(matrix.measured)
         of_hidden = () if target is None else self._needed_of_hidden_causes()
         made, names = self.provenance_, self._encoding  # with the effects that were asked for just now
-        n_rows = made.get("weights", {}).get("effective", made["rows"])
-        same = n_rows == len(values) and self._quantiles is not None
+        same = rows_that_tell(made) == len(values) and self._quantiles is not None
         of_fit = same and self._quantiles is not None and self._quantiles.are_of(values, self._model)
         stated = self._model.predictor(self._own(matrix.values, strata))
         values = self._own(values, strata)

@@ -207,11 +207,12 @@ class RCI(ClassifierMixin, OfOneColumn):
             Effects are then those within sets (conditional logistic regression; exact in sets of up to 40
             rows, Efron's approximation beyond), mechanisms are learned without what the rows of a set share,
             there is no base value, and :meth:`bootstrap` draws whole sets.
-        weights : (n,) how much each row counts; named likewise. Whole numbers count rows: the fit is that of
-            a table in which each row is there so many times, and one of weight 0 is left out. Where any has
-            a fraction, weights are inclusion weights: patients count in proportion, sums over rows are
-            weighted, and the sample size is the effective one, (Σ w)² / Σ w² (Kish 1965). A resample draws
-            rows, each with its weight. Not with ``prevalence`` or ``strata``.
+        weights : (n,) how much each row counts; named likewise. Integers count rows: the fit is that of a
+            table in which each row is there so many times, and one of weight 0 is left out. Other numbers are
+            inclusion weights: patients count in proportion, sums over rows are weighted, and the sample size
+            is the effective one, (Σ w)² / Σ w² (Kish 1965). A resample draws rows, each with its weight.
+            Integers that add up to more than ten times the rows are inclusion weights, too. Not with
+            ``prevalence`` or ``strata``.
         """
         X, strata = self._with_strata(X, strata)
         return self._fit(X, self._target(y, strata), groups, weights)

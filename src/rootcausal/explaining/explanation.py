@@ -19,6 +19,7 @@ from ..method.confounded_sets import Sets
 from ..method.model import CausalModel
 from ..method.quantiles import CohortQuantiles
 from ..method.reference_ranges import Usual
+from ..method.row_weights import rows_that_tell
 from ..method.table import F64, Index
 from ..resampling.intervals import (
     ranks,
@@ -584,6 +585,6 @@ def _unlike(
     found = np.zeros_like(errors)
     if quantiles is not None and model.order.size:
         order = model.order
-        found[:, order] = quantiles.beyond(errors[:, order], provenance["rows"])
+        found[:, order] = quantiles.beyond(errors[:, order], rows_that_tell(provenance))
         found[imputed | np.isnan(found)] = 0.0
     return found

@@ -141,8 +141,11 @@ def _read_cohort(path: TableFile, roles: Roles, table: Any = None) -> tuple[Pati
         with reading.unreadable.noting():
             refuse_unclear(roles.weights, unclear.get(roles.weights), "name another column")
         with reading.unreadable.noting():
-            weights = numbers_in(whole[roles.weights], roles.weights, "--weights", path)
-            patients = replace(patients, weights=weights[patients.row_numbers - 1])
+            column = whole[roles.weights]
+            weights = numbers_in(column, roles.weights, "--weights", path)[patients.row_numbers - 1]
+            if pa.types.is_integer(column.type) and not np.isnan(weights).any():
+                weights = weights.astype(np.int64)  # which count rows
+            patients = replace(patients, weights=weights)
     findings, cells = reading.findings(), reading.cells
     note_known(names, chosen, roles, findings, [*mostly])
     usable = np.array([name in cells for name in features], dtype=bool)

@@ -149,7 +149,7 @@ class Patients:
     preflight : tuple of str
         Sentences on what to doubt in the columns of a cohort.
     weights : ndarray of shape (n,) or None
-        How much each row counts; None where all count the same.
+        How much each row counts: integers, or float64; None where all count the same.
     """
 
     X: Any
@@ -161,7 +161,7 @@ class Patients:
     notes: tuple[str, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
     preflight: tuple[str, ...] = ()
-    weights: F64 | None = None
+    weights: npt.NDArray[Any] | None = None
 
     def logged(self) -> list[str] | None:
         """Of a cohort, the parameter ``log`` of the model that is fitted on it."""

@@ -1,7 +1,7 @@
-"""How much each row counts: whole numbers count rows, all other numbers are inclusion weights.
+"""How much each row counts: integers count rows, all other numbers are inclusion weights.
 
-A row of weight 3 is three rows, and one of weight 0 is left out. Where any weight has a fraction, or whole
-numbers add up to more rows than any table was counted from, they say how many others each patient stands for
+A row of weight 3 is three rows, and one of weight 0 is left out. Numbers of another type, also 3.0, and
+integers that add up to more rows than any table was counted from, say how many others each patient stands for
 (inverse probability weights): rows count in proportion, and together as many as tell as much, their effective
 sample size.
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..method.row_weights import MOST_WEIGHTS, RowWeights
-from ..method.table import F64, Index
+from ..method.table import Index
 from ..wording import plural
 from .from_frame import as_frame, with_ids
 from .matched import MatchedDiagnosis
@@ -27,9 +27,11 @@ from .patients import Patients
 #: A target of any kind.
 T = TypeVar("T", bound=Target)
 
-# Of whole numbers, on average, beyond which they are no counts of rows.
+# Of integers, on average, beyond which they are no counts of rows.
 MOST_ON_AVERAGE = 10
 NAMED_AT_MOST = 5
+# Kinds of arrays: truth values, and integers.
+INTEGERS = "biu"
 WITH_SETS = (
     "weights do not go together with matched sets (strata), which are told within themselves: leave one of "
     "them out"
@@ -56,7 +58,7 @@ class Weighing:
     facts: dict[str, Any]
 
     @classmethod
-    def of(cls, weights: F64, numbers: np.ndarray) -> Weighing:
+    def of(cls, weights: np.ndarray, numbers: np.ndarray) -> Weighing:
         """Of the weights (n,) of rows of these numbers; an InputError where one cannot be a weight."""
         facts = facts_of(Told.of(weights, numbers))
         there = np.flatnonzero(weights)
@@ -78,7 +80,7 @@ class Told:
     Attributes
     ----------
     rows, left_out : how many rows there are, and how many of weight 0.
-    whole : whether all are whole numbers, which count rows.
+    whole : whether they are integers, which count rows.
     total, squares : Σ w and Σ w².
     different : the weights above zero that there are, up to one more than are told apart.
     extremes : the smallest and the largest of them.
@@ -96,8 +98,9 @@ class Told:
     wrong: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, weights: F64, numbers: np.ndarray) -> Told:
+    def of(cls, weights: np.ndarray, numbers: np.ndarray) -> Told:
         """Of the weights (n,) of rows of these numbers."""
+        whole, weights = weights.dtype.kind in INTEGERS, weights.astype(np.float64)
         no_weight = ~(np.isfinite(weights) & (weights >= 0.0))
         first = np.flatnonzero(no_weight)[:NAMED_AT_MOST].tolist()
         wrong = tuple(
@@ -109,7 +112,7 @@ class Told:
         return cls(
             int(weights.size),
             int(weights.size - kept.size),
-            bool((weights == np.rint(weights)).all()),
+            whole,
             float(weights.sum()),
             float(weights @ weights),
             frozenset(np.unique(kept)[: MOST_WEIGHTS + 1].tolist()),
@@ -135,8 +138,8 @@ class Told:
 def facts_of(told: Told) -> dict[str, Any]:
     """What a model remembers of weights: their rows, how many are left out, and the effective sample size.
 
-    Whole numbers count rows; ``as_sampled`` is the effective sample size if they did not. An
-    :class:`InputError` names rows whose weight is none, below zero or infinite.
+    Integers count rows; ``as_sampled`` is the effective sample size if they did not. An :class:`InputError`
+    names rows whose weight is none, below zero or infinite.
     """
     if told.n_wrong:
         more = f" and {told.n_wrong - len(told.wrong)} more" if told.n_wrong > len(told.wrong) else ""
@@ -154,13 +157,13 @@ def facts_of(told: Told) -> dict[str, Any]:
 
 
 def doubt_of(facts: Mapping[str, Any]) -> str | None:
-    """What to say of whole numbers, which may be sampling weights; else None."""
+    """What to say of integers, which may be sampling weights; else None."""
     counting = facts.get("rows", 0) - facts.get("left_out", 0)
     if not facts.get("whole") or facts["effective"] == counting:
         return None
     return (
-        f"weights are whole numbers, so {facts['rows']:,} rows count as {facts['effective']:,} patients: "
-        f"divide them by their mean if they are sampling weights; they then tell as much as "
+        f"weights are integers, so {facts['rows']:,} rows count as {facts['effective']:,} patients: give "
+        "other numbers, such as 3.0 or 0.5, if they are sampling weights; these rows then tell as much as "
         f"{facts['as_sampled']:,}"
     )
 
@@ -192,7 +195,8 @@ def weighing_of(X: Any, weights: Any) -> tuple[Any, Weighing]:
     if nw.dependencies.is_into_series(weights):
         weights = nw.from_native(weights, series_only=True).to_list()
     try:
-        found = np.asarray([np.nan if one is None else one for one in weights], dtype=np.float64)
+        found = np.asarray([np.nan if one is None else one for one in weights])
+        found = found if found.dtype.kind in INTEGERS else found.astype(np.float64)
     except (TypeError, ValueError):
         raise InputError("weights must hold one number a row, or be the name of a column that does") from None
     if found.shape != (n,):

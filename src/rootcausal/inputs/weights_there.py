@@ -16,7 +16,7 @@ import pandas as pd
 from ..errors import InputError
 from ..method.row_weights import edges_between, fine_times
 from ..method.table import F64
-from .weights import Told, facts_of
+from .weights import INTEGERS, Told, facts_of
 
 #: sums(frame, columns, look): the sum over the partitions of what ``look`` makes of these columns.
 Sums = Callable[[Any, Sequence[Hashable], Callable[[pd.DataFrame], Any]], Any]
@@ -87,7 +87,9 @@ def _weights(partition: pd.DataFrame, name: Hashable) -> F64:
 
 
 def _told(name: Hashable, partition: pd.DataFrame) -> Told:
-    return Told.of(_weights(partition, name), partition.index.to_numpy())
+    weights = _weights(partition, name)
+    whole = partition[name].dtype.kind in INTEGERS and not np.isnan(weights).any()
+    return Told.of(weights.astype(np.intp) if whole else weights, partition.index.to_numpy())
 
 
 def _repeated(partition: pd.DataFrame, name: Hashable) -> pd.DataFrame:

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from ..method.model import CausalModel
+from ..method.row_weights import rows_that_tell
 from .effects import Effects
 
 LEVEL = 0.05
@@ -70,7 +71,7 @@ def strengths(effects: Effects, model: CausalModel, made: Mapping[str, Any]) -> 
     """By column, of those with an effect of their own shock; ``made`` is how the model was made."""
     order, covariates = model.column_order.tolist(), set(model.covariates.tolist())
     variable = range(model.n_columns) if model.layout is None else model.layout.variable.tolist()
-    freedom = effects.rows - model.n_columns - 1.0
+    freedom = rows_that_tell({**made, "rows": effects.rows}) - model.n_columns - 1.0
     if effects.none or freedom <= 1.0:
         return {}
     with np.errstate(divide="ignore", invalid="ignore"):  # of what other columns explain there is no error

@@ -7,8 +7,10 @@ what is asked of it is added up over the parts. More than :data:`MOST_WEIGHTS` d
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -92,6 +94,12 @@ def edges_between(different: F64, extremes: tuple[float, float]) -> F64:
 def fine_times(n: int) -> int:
     """How often a row of average weight is there among those that tell what an outcome is like."""
     return max(min(FINEST, FINEST_ROWS // n), 1)
+
+
+def rows_that_tell(made: Mapping[str, Any]) -> int:
+    """How many rows of equal weight those of a fit tell as much as, by what a model remembers of it."""
+    found: int = made.get("weights", {}).get("effective", made["rows"])
+    return found
 
 
 def effective_rows(weights: F64) -> float:
