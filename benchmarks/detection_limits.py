@@ -71,7 +71,7 @@ def told(world: str, n: int, cut: int, seed: int, way: str, resamples: int) -> d
     elif way in ("said", "floor"):
         said = {column: f"<{limit!r}" for column, limit in limits.items()}
     model = RCI(positive=1, limits=said).fit(X[rows], drawn.y[rows])
-    if way == "floor":  # what no way of learning could mend: what patients have below a limit
+    if way == "floor":  # what patients lose by their own values, however much was learned
         expected = model._completion.fill(X)
         model, X = RCI(positive=1).fit(whole, drawn.y), expected
     cases, acts = drawn.y == 1, np.abs(drawn.effects) > 1e-9
@@ -169,7 +169,7 @@ left), and then told as *value = limit*. *coverage*: of 95 % intervals ({RESAMPL
 {WITH_INTERVALS} cohorts) of true Shapley values of variables that act on D, all patients. *cost*: how much
 lower the overlap is than where nothing is cut, ± its standard error. *told by the model of all values*:
 the model of the cohort of which nothing is cut is asked about patients whose values below a limit are
-replaced by what is expected of them: what no way of learning could mend.
+replaced by what is expected of them. What that costs is not for learning to mend.
 
 On average the cost is {by_cut}.
 
