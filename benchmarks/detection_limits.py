@@ -14,6 +14,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from clean_cohorts import KINDS
+from faulty_cohorts import draw as draw_kind
 from measure import table
 from other_worlds import draw
 from rows_file import read_rows, write_rows
@@ -21,11 +23,13 @@ from rows_file import read_rows, write_rows
 from rootcausal import RCI, __version__
 from rootcausal.data import SimulatedCohort, simulate
 from rootcausal.metrics import rank_biased_overlap
+from rootcausal.screening.resolution import MOST_LEVELS, coarse_steps, piles_of
 
 WORLDS, SIZES, CUT, VARIABLES = ("paper", "other"), (500, 1000), (3, 5, 10), 10
 SHARE, COHORTS, WITH_INTERVALS, RESAMPLES = 0.25, 20, 5, 30
 # Intervals are asked for where so many are cut.
 INTERVALS_CUT = 3
+SPOILT, CLEAN_VARIABLES = ("clean", "below 25%", "below 10%", "above 25%", "steps"), 11
 FIRST_SEED, FEWEST_ROWS = 71_000, 30
 WAYS = {
     "uncut": "nothing is cut",
@@ -33,6 +37,7 @@ WAYS = {
     "half": "value = limit/2",
     "whole rows": "complete cases",
     "said": "`limits=`",
+    "floor": "told by the model of all values",
 }
 FOLDER = Path(__file__).parent.parent / "results" / "detection-limits"
 
@@ -63,9 +68,12 @@ def told(world: str, n: int, cut: int, seed: int, way: str, resamples: int) -> d
         rows = ~below.any(axis=1)
         if min(np.bincount(drawn.y[rows], minlength=2)) < FEWEST_ROWS:
             return row
-    elif way == "said":
+    elif way in ("said", "floor"):
         said = {column: f"<{limit!r}" for column, limit in limits.items()}
     model = RCI(positive=1, limits=said).fit(X[rows], drawn.y[rows])
+    if way == "floor":  # what patients lose by their own values, however much was learned
+        expected = model._completion.fill(X)
+        model, X = RCI(positive=1).fit(whole, drawn.y), expected
     cases, acts = drawn.y == 1, np.abs(drawn.effects) > 1e-9
     row["overlap"] = float(rank_biased_overlap(drawn.true_shapley[cases], model.scores(X)[cases]))
     if resamples:
@@ -77,8 +85,57 @@ def told(world: str, n: int, cut: int, seed: int, way: str, resamples: int) -> d
     return row
 
 
-def render(rows: list[dict[str, object]]) -> str:
+def spoilt(how: str, values: np.ndarray) -> np.ndarray:
+    """A column as it would be measured."""
+    if how == "steps":
+        return np.round(values / (0.5 * values.std())) * 0.5 * values.std()
+    share, above = float(how.split()[1].rstrip("%")) / 100.0, how.startswith("above")
+    limit = np.quantile(values, 1.0 - share if above else share)
+    return np.minimum(values, limit) if above else np.maximum(values, limit)
+
+
+def seen_rows() -> list[dict[str, object]]:
+    """How many columns are named, of those that were spoilt and of others."""
+    found = []
+    for n in SIZES:
+        for world in WORLDS:
+            drawn = [cohort(world, n, FIRST_SEED + place).X for place in range(COHORTS)]
+            columns = [X[:, c] for X in drawn for c in range(VARIABLES)]
+            for how in SPOILT:
+                changed = columns if how == "clean" else [spoilt(how, values) for values in columns]
+                found.append(named(f"{how}, {world}", n, changed))
+        for kind in KINDS:
+            worlds = [
+                draw_kind(kind, "clean", n, CLEAN_VARIABLES + 1, FIRST_SEED + k) for k in range(COHORTS)
+            ]
+            tables = [np.asarray(one.X, dtype=float) for one in worlds]
+            numbers = [
+                X[:, c]
+                for X, one in zip(tables, worlds, strict=True)
+                for c in range(X.shape[1])
+                if f"x{c}" not in one.kinds and c not in one.kinds
+            ]
+            found.append(named(f"clean, {kind}", n, numbers))
+    return found
+
+
+def named(what: str, n: int, columns: list[np.ndarray]) -> dict[str, object]:
+    asked = [values for values in columns if np.unique(values[~np.isnan(values)]).size > MOST_LEVELS]
+    said = [bool(piles_of(values)) or coarse_steps(values) is not None for values in asked]
+    return {"what": what, "n": n, "columns": len(said), "named": int(sum(said))}
+
+
+def render(rows: list[dict[str, object]], of_columns: list[dict[str, object]]) -> str:
     """The page."""
+    seen = [
+        [
+            str(row["what"]),
+            f"{row['n']:,.0f}",
+            f"{row['columns']:,.0f}",
+            f"{row['named'] / row['columns']:.1%}",
+        ]
+        for row in of_columns
+    ]
     lines, costs = [], []
     for world in WORLDS:
         for n in SIZES:
@@ -110,11 +167,22 @@ Rank-biased overlap with the truth, of all cases, also of those with values belo
 learned from rows without such values (empty: in some cohort fewer than {FEWEST_ROWS} cases or controls are
 left), and then told as *value = limit*. *coverage*: of 95 % intervals ({RESAMPLES} resamples,
 {WITH_INTERVALS} cohorts) of true Shapley values of variables that act on D, all patients. *cost*: how much
-lower the overlap is than where nothing is cut, ± its standard error.
+lower the overlap is than where nothing is cut, ± its standard error. *told by the model of all values*:
+the model of the cohort of which nothing is cut is asked about patients whose values below a limit are
+replaced by what is expected of them. What that costs is not for learning to mend.
 
 On average the cost is {by_cut}.
 
 {table(head, lines)}
+
+## Are they seen?
+
+The rule that `look`, `fit` and the check `resolution` share, asked of {COHORTS} such cohorts and, for false
+alarms, of {COHORTS} cohorts of each kind of clean_cohorts.py ({CLEAN_VARIABLES} variables).
+Columns with up to {MOST_LEVELS} different values are levels, and not asked. *steps*: of half a standard
+deviation.
+
+{table(["columns", "patients", "columns asked", "named"], seen)}
 """
 
 
@@ -144,7 +212,9 @@ def main() -> None:
                         kept = ("uncut", "limit", "said")
                         rows = [told(*asked, way, resamples if way in kept else 0) for way in WAYS]
                         write_rows(folder / "rows.csv", rows, "a")
-    (folder / "README.md").write_text(render(read_rows(folder / "rows.csv")), encoding="utf-8")
+        write_rows(folder / "seen.csv", seen_rows(), "w")
+    page = render(read_rows(folder / "rows.csv"), read_rows(folder / "seen.csv"))
+    (folder / "README.md").write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -227,8 +227,8 @@ def rounded(rng):
 @animal(**LABS)
 def below_and_above_what_can_be_measured(rng):
     X, y = sick_labs(rng, lambda size: rng.gamma(2, size=size), n=500, cases=200)
-    lowest, highest = X.quantile(0.25), X.quantile(0.9)
-    return X.clip(lower=lowest, axis=1).assign(**{X.columns[0]: X.iloc[:, 0].clip(upper=highest.iloc[0])}), y
+    cut = {name: X[name].clip(lower=X[name].quantile(0.25)) for name in ("crp", "albumin")}
+    return X.assign(**cut, sodium=X["sodium"].clip(upper=X["sodium"].quantile(0.9))), y
 
 
 @animal(raises=("bmi", "age"), lowers=("haemoglobin",))

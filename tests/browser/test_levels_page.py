@@ -3,10 +3,12 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from level_cohort import BILI, SEX, STAGE, VARIABLES, WARD, draw, fitted, frame_of, with_holes
 from page_facts import facts_of
 
+from rootcausal import RCI
 from rootcausal.inputs.kinds import Variable
 
 HOSTILE = ("<img src=x onerror=alert(1)>", "=cmd()", "</script><script>alert(2)</script>")
@@ -138,3 +140,17 @@ def test_what_was_not_measured_is_no_root_cause(watched, tmp_path):
     page.locator("#tab-list").click()
     told = page.locator("#patient-table tbody tr").all_inner_texts()
     assert sum("none" in line for line in told) == tops.count(None)
+
+
+def test_a_value_beyond_a_limit_of_detection_is_shown_as_it_was_measured(watched, tmp_path):
+    rng = np.random.default_rng(0)
+    whole = pd.DataFrame({"crp": rng.gamma(2, size=400) * 3, "age": rng.normal(50, 10, 400)})
+    y = (rng.random(400) < 1 / (1 + np.exp(3 - whole["crp"] / 2))).astype(int)
+    X = whole.assign(crp=whole["crp"].clip(lower=3.0)).round(1)
+    model = RCI(limits={"crp": "<3"}).fit(X, y)
+    below = X.sort_values("crp").head(3).reset_index(drop=True)
+    model.report(below, tmp_path / "page.html", units={"crp": "mg/l"})
+    page = watched.open(tmp_path / "page.html", "#patient/0")
+    page.locator("#patient-view summary", has_text="as a table").click()
+    table = page.locator("#patient-view table").inner_text()
+    assert re.search("<3\u00a0mg/l; [0-9.]+\u00a0mg/l expected", table) and "not measured;" not in table
