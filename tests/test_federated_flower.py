@@ -325,11 +325,8 @@ def programs(folder: Path, port: int) -> Iterator[Programs]:
     try:
         yield made
     finally:
-        for name in list(made.running):
-            try:
-                made.kill(name)
-            except ProcessLookupError:
-                made.running.pop(name).wait()
+        for name in [name for name, process in made.running.items() if process.poll() is None]:
+            made.kill(name)
 
 
 @pytest.mark.slow
@@ -347,12 +344,19 @@ def test_five_sites_over_tls_of_which_one_is_killed_give_the_answer_of_one_place
         program.start("superlink", f"{typed['flower-superlink']} --port {port}")
         for name in NAMES:
             program.start(name, typed["rootcausal site"].replace("north", name))
+        # A SuperLink that somebody else vouches for is not spoken to.
+        (tmp_path / "other").mkdir()
+        certificates(tmp_path / "other")
+        stranger = typed["rootcausal site"].replace("--name north", "--name stranger")
+        program.start("stranger", stranger.replace("ca.crt", "other/ca.crt"))
         program.start("federate", typed["rootcausal federate"])
         while len(list(tmp_path.glob("joint/*/answers/east/*.msg"))) < 6:
             assert program.running["federate"].poll() is None, program.said("federate")
             time.sleep(0.1)
         program.kill("east")
         program.start("east", typed["rootcausal site"].replace("north", "east"))
+        assert program.running["stranger"].wait(100) == 3
+        assert "CERTIFICATE_VERIFY_FAILED" in program.said("stranger")
         assert "only their totals were read" in program.finished("federate")
         for name in NAMES:
             assert "the session is over: done" in program.finished(name)

@@ -182,6 +182,7 @@ def test_commands_say_what_is_missing(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "'nobody'" in error(
         3, "site", "serve", "north.csv", "--name", "n", "--target", "nobody", "--folder", "."
     )
+    assert "missing option '--folder'" in error(2, "federate", "--sites", "a,b,c")
     assert "no ledger" in error(3, "site", "ledger", "--name", "north")
     assert "no folder" in error(3, "federate", "--folder", "nowhere", "--sites", "a,b,c")
     assert "called" in error(3, "federate", "--folder", ".", "--sites", "a,../b,c")

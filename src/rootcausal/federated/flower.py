@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -31,6 +32,8 @@ SECONDS_TO_END = 90.0
 LOG = "flower.log"
 #: Flower tells its makers of each start, and asks them for newer versions, unless it is told not to.
 QUIET = {"FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1"}
+NEWS = ("INFO", "For more information", "Using SuperLink", "Error")
+_COLOUR = re.compile(r"\x1b\[\d*m")
 
 # The apps are those of the package that is installed at each place: no code travels.
 APP = """[project]
@@ -96,7 +99,7 @@ def supernode(
     def refuse_ended() -> None:
         if node.poll() is not None:
             raise InputError(
-                f"Flower's SuperNode has ended: {_last_line(home)} ({shown(home / LOG)} says more)"
+                f"Flower's SuperNode has ended: {_problem(home)} ({shown(home / LOG)} says more)"
             )
 
     try:
@@ -158,7 +161,7 @@ def _run(home: Path, app: Path) -> None:
     with _logged(home) as log:
         log.write((done.stdout + done.stderr).encode())
     if done.returncode != 0:
-        raise InputError(f"Flower cannot run: {_last_line(home)} ({shown(home / LOG)} says more)")
+        raise InputError(f"Flower cannot run: {_problem(home)} ({shown(home / LOG)} says more)")
 
 
 def _environment(home: Path) -> Mapping[str, str]:
@@ -180,11 +183,12 @@ def _logged(home: Path) -> Iterator[BinaryIO]:
         yield log
 
 
-def _last_line(home: Path) -> str:
-    """What Flower said last, without the frame around it."""
-    lines = (home / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
-    said = [line.strip(" │") for line in lines if any(map(str.isalnum, line))]
-    return one_line(said[-1], 300) if said else "it says nothing"
+def _problem(home: Path) -> str:
+    """What Flower said was wrong: its last lines that are no mere news, without colours and frames."""
+    text = _COLOUR.sub("", (home / LOG).read_text(encoding="utf-8", errors="replace"))
+    lines = [line.strip(" │╭╮╰╯─") for line in text.splitlines()]
+    said = [line for line in lines if any(map(str.isalnum, line)) and not line.startswith(NEWS)]
+    return one_line(" ".join(said[-3:]), 400) or "it does not say why"
 
 
 def _listens(superlink: str) -> bool:
