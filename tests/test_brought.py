@@ -45,7 +45,15 @@ FIELDS = (
         "",
         "",
     ),
-    ("history", "start", "checkbox", "History", "1, Stroke | -9, Other", "", ""),
+    (
+        "history",
+        "start",
+        "checkbox",
+        "&lt;script&gt;alert(2)&lt;/script&gt; History",
+        "1, Stroke | -9, Other",
+        "",
+        "",
+    ),
     ("remarks", "start", "notes", "Remarks", "", "", ""),
     ("bili", "labs", "text", "Bilirubin", "", "number", ""),
     ("died", "end", "yesno", "Died", "", "", ""),
@@ -88,17 +96,17 @@ def cells(table: object, name: str) -> list[object]:
 
 def test_codes_are_read_as_the_dictionary_says_and_events_are_visits(tmp_path: Path) -> None:
     path = written(tmp_path / "export.csv", [COLUMNS, *events()])
-    with pytest.warns(ReadingWarning, match="180 rows are 60 records.*'bili_baseline'"):
+    with pytest.warns(ReadingWarning, match="180 rows are 60 records.*'bili.baseline'"):
         table = rootcausal.read_table(path, redcap=dictionary(tmp_path), id_column="who")
     assert cells(table, "who") == WHO
     assert cells(table, "age") == AGE.tolist()
     assert cells(table, "sex") == ["Female" if code == 1 else "Male" for code in SEX]
     words = {0: "Never", 1: "Former", 2: "Current, daily", 9: None}
     assert cells(table, "smokes") == [words[code] for code in SMOKES]
-    assert cells(table, "bili_baseline") == BILI.tolist()
-    assert cells(table, "bili_month_6") == LATER.tolist()
+    assert cells(table, "bili.baseline") == BILI.tolist()
+    assert cells(table, "bili.month_6") == LATER.tolist()
     assert cells(table, "died") == DIED.tolist()
-    kept = {"who", "age", "sex", "smokes", "history___1", "history____9", "bili_baseline", "bili_month_6"}
+    kept = {"who", "age", "sex", "smokes", "history___1", "history____9", "bili.baseline", "bili.month_6"}
     assert set(table.column_names) == kept | {"died"}
 
 
@@ -113,12 +121,18 @@ def test_from_an_export_to_the_page_of_new_records_in_one_option(tmp_path: Path)
     assert "(smokes: Never < Former < Current, daily)" in said.replace("\n", " ")
     labels = {name: one["label"] for name, one in RCI.load(model).provenance_["labels"].items()}
     assert labels["age"] == "Age & more"
-    assert labels["history___1"] == "History: Stroke"
-    assert labels["bili_month_6"] == "Bilirubin: month 6"
+    assert labels["history___1"] == "<script>alert(2)</script> History: Stroke"
+    assert labels["bili.month_6"] == "Bilirubin: month 6"
     assert "P000" in ok("explain", model, path, "--redcap", known)
     ok("report", path, "--model", model, "--redcap", known, "--out", page)
     text = page.read_text()
-    assert "P007" in text and "History: Stroke" in text and "img src=x" not in text and "Smith" not in text
+    assert (
+        "P007" in text
+        and "History: Stroke" in text
+        and "img src=x" not in text
+        and "<script>alert(2)" not in text
+        and "Smith" not in text
+    )
 
 
 def test_a_form_that_repeats_is_asked_about(tmp_path: Path) -> None:
@@ -132,7 +146,7 @@ def test_a_form_that_repeats_is_asked_about(tmp_path: Path) -> None:
     path = written(tmp_path / "once.csv", [COLUMNS, *events(), *once])
     with pytest.warns(ReadingWarning):
         table = rootcausal.read_table(path, redcap=dictionary(tmp_path))
-    assert cells(table, "bili_end") == [1.5, *[None] * (N - 1)]
+    assert cells(table, "bili.end") == [1.5, *[None] * (N - 1)]
 
 
 @pytest.mark.parametrize(

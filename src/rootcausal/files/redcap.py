@@ -80,7 +80,10 @@ class Dictionary:
     @classmethod
     def of(cls, path: str | PathLike[str], text: str) -> Dictionary:
         """The fields that the text of a CSV file tells."""
-        rows = list(csv.DictReader(io.StringIO(text, newline="")))
+        try:
+            rows = list(csv.DictReader(io.StringIO(text, newline="")))
+        except csv.Error:
+            rows = []
         header = {name.strip(): name for name in (rows[0] if rows else {}) if name is not None}
         found = {
             key: next((header[name] for name in names if name in header), None)
@@ -125,17 +128,10 @@ class Dictionary:
 
     def _field_of(self, column: str) -> tuple[Field, str, str] | None:
         """The field of a column, the code of its box, and the event, as far as it has them."""
-        main, boxes, behind = column.partition("___")
-        if boxes and main in self.fields:
-            codes = [_in_names(code) for code in self.fields[main].choices]
-            fitting = [code for code in codes if behind == code or behind.startswith(f"{code}_")]
-            code = max(fitting, key=len, default=behind)
-            return self.fields[main], code, _in_words(behind.removeprefix(code))
-        ends = [place for place, letter in enumerate(column) if letter == "_"]
-        for end in (len(column), *reversed(ends)):
-            if column[:end] in self.fields:
-                return self.fields[column[:end]], "", _in_words(column[end:])
-        return None
+        name, _, event = column.partition(".")  # names of fields have no dot
+        main, _, code = name.partition("___")
+        one = self.fields.get(main)
+        return None if one is None else (one, code, _in_words(event))
 
 
 def _in_words(event: str) -> str:
@@ -251,6 +247,8 @@ def _decoded(texts: Any, one: Field | None, name: str, unknown: Counter[tuple[st
 
 def _by_record(path: str | PathLike[str], made: dict[str, Any], known: Dictionary, said: list[str]) -> Any:
     """One row a record: rows of events and of repeated forms come together where no field is told twice."""
+    import numpy as np
+
     events, repeated, instances = (made.pop(name, None) for name in (EVENT, FORM_REPEATED, INSTANCE))
     records = made.pop(known.record)
     if records.null_count:
@@ -263,52 +261,50 @@ def _by_record(path: str | PathLike[str], made: dict[str, Any], known: Dictionar
             f"{quoted(known.record)} of {shown(path)} repeats, and no column says why: export it with "
             f"{quoted(EVENT)} and the repeat instances."
         )
-    columns, twice = {known.record: ids}, list[str]()
-    visits = {None: pc.is_valid(records)} if events is None else _visits(events)
-    empty, several = list[str](), list[str]()
+    visits = [("", np.ones(len(records), dtype=bool))] if events is None else _visits(events)
+    columns, twice, empty, several = {known.record: _whole(ids)}, list[str](), list[str](), list[str]()
+    place = _whole(pc.index_in(records, value_set=_whole(ids))).to_numpy()
     for name, texts in made.items():
-        at = {}
-        for visit, here in visits.items():
-            rows = pc.and_(here, pc.is_valid(texts))
-            told = records.filter(rows)
-            if not len(told):
-                continue
-            if len(pc.unique(told)) < len(told):
-                twice.append(name)
-                break
-            places = pc.index_in(ids, value_set=_whole(told))
-            at[visit] = _whole(texts.filter(rows)).take(_whole(places))
-        if not at:
+        told = _whole(pc.is_valid(texts)).to_numpy(zero_copy_only=False)
+        at = [(visit, np.flatnonzero(here & told)) for visit, here in visits]
+        at = [(visit, rows) for visit, rows in at if rows.size]
+        if any(np.bincount(place[rows]).max() > 1 for _, rows in at):
+            twice.append(name)
+        elif not at:
             empty.append(name)
-        elif len(at) == 1:
-            columns[name] = next(iter(at.values()))
-        else:
-            several.append(name)
-            columns |= {f"{name}_{visit}": cells for visit, cells in at.items()}
+        for visit, rows in at:
+            columns[f"{name}.{visit}" if len(at) > 1 else name] = _at(texts, rows, place, len(ids))
+        if len(at) > 1:
+            several.append(f"{name}.{at[0][0]}")
     _refuse_repeated(path, twice, known, instances)
     said.append(f"{plural(len(records), 'row')} are {plural(len(ids), 'record')}")
     if several:
-        said.append(
-            f"{plural(len(several), 'field')} of several events have a column for each, as in "
-            f"{quoted(next(name for name in columns if name.startswith(several[0] + '_')), 60)}"
-        )
+        what = f"{plural(len(several), 'field')} of several events have a column for each"
+        said.append(f"{what}, as in {quoted(several[0], 60)}")
     if empty:
         said.append(f"empty: {listed([quoted(name, 30) for name in empty], 6)}")
     return pa.table(columns)
+
+
+def _at(texts: Any, rows: Any, place: Any, n_records: int) -> Any:
+    """A column of one visit: of each record the cell of its row, or nothing."""
+    import numpy as np
+
+    row_of = np.full(n_records, -1)
+    row_of[place[rows]] = rows
+    return _whole(texts).take(pa.array(row_of, mask=row_of < 0))
 
 
 def _whole(column: Any) -> Any:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _visits(events: Any) -> dict[str, Any]:
+def _visits(events: Any) -> list[tuple[str, Any]]:
     """The rows of each event; those of different arms that are called alike are one."""
-    found: dict[str, Any] = {}
-    for name in pc.unique(events).to_pylist():
-        here = pc.is_null(events) if name is None else pc.fill_null(pc.equal(events, name), False)
-        visit = _ARM.sub("", name or "no_event")
-        found[visit] = pc.or_(found[visit], here) if visit in found else here
-    return found
+    import numpy as np
+
+    named = np.array([_ARM.sub("", name or "no_event") for name in events.to_pylist()])
+    return [(str(visit), named == visit) for visit in dict.fromkeys(named.tolist())]
 
 
 def _refuse_repeated(
