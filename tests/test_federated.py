@@ -364,9 +364,8 @@ def test_what_sites_do_not_offer_is_said(estimator: Any, sentence: str) -> None:
 
 
 def test_auto_takes_the_linear_mechanism_and_says_so() -> None:
-    with pytest.warns(UserWarning, match="linear"):
-        model = joint(RCI(mechanism="auto"), sites_of(cohort()))
-    assert model.provenance_["parameters"]["mechanism"] == "linear"
+    said = joint(RCI(), sites_of(cohort())).provenance_["mechanism"]
+    assert said["asked"] == "auto" and said["taken"] == "linear" and "at sites" in said["why"]
 
 
 def test_a_key_has_its_length() -> None:
