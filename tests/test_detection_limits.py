@@ -224,6 +224,23 @@ def test_auto_takes_straight_lines_and_says_so():
     assert made["taken"] == "linear" and "limit of detection" in made["why"]
 
 
+def test_nothing_below_a_limit_is_too_little_for_a_logarithm(tmp_path: Path):
+    _, cut, _, y = cohort(n=300)
+    zeros = cut.assign(a=cut["a"].where(cut["a"] > cut["a"].min(), 0.0))
+    low = float(cut["a"].min())
+    with pytest.raises(InputError, match=r"say below what with limits=\{'a': '<LIMIT'\}"):
+        RCIRegressor(log=["a"]).fit(zeros, y)
+    model = RCIRegressor(log=["a"], limits={"a": f"<{low}"}).fit(zeros, y)
+    same = RCIRegressor(log=["a"], limits={"a": f"<{low}"}).fit(cut, y)
+    np.testing.assert_array_equal(model.shapley_values(zeros), same.shapley_values(cut))
+    assert (model.explain(zeros).data[:, 0] > 0).all()
+    model.save(tmp_path / "m.rci")
+    zeros.to_csv(tmp_path / "new.csv", index=False)
+    ok("explain", tmp_path / "m.rci", tmp_path / "new.csv", "--out", tmp_path / "scores.csv")
+    scores = pd.read_csv(tmp_path / "scores.csv")
+    np.testing.assert_allclose(scores["a"], model.shapley_values(zeros)[:, 0], rtol=1e-6, atol=1e-9)
+
+
 def test_without_limits_a_cell_that_says_one_asks_for_it():
     _, cut, _, y = cohort(n=100)
     with pytest.raises(InputError, match=r"limits=\{'a': '<7'\}"):
