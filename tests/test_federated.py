@@ -28,6 +28,7 @@ from hospitals import (
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 from rootcausal.data import simulate
 from rootcausal.federated import InProcess, Policy, Site, fit
+from rootcausal.federated.asking import Sites
 from rootcausal.federated.masks import (
     Masks,
     fixed,
@@ -296,6 +297,30 @@ def test_sums_of_known_size_travel_in_half_the_bytes_as_exactly_as_rows_are_summ
     for wrong in (3_000.0 * rows, np.inf, np.nan):
         with pytest.raises(InputError, match="too large"):
             fixed_narrow(np.array([wrong]), bits, 5)
+
+
+def test_a_step_that_is_far_too_long_is_unlikely_and_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected events grow with the exponential of the coefficients, and masks have room for so many."""
+    asked: list[tuple[Sites, Step]] = []
+
+    class Heard(Sites):
+        def ask(self, *steps: Step) -> list[Any]:
+            asked.append((self, steps[-1]))
+            return super().ask(*steps)
+
+    monkeypatch.setattr("rootcausal.federated.fitting.Sites", Heard)
+    joint(RCISurvival(), sites_of(cohort(), "survival"))
+    sites, step = next(one for one in reversed(asked) if one[1].do == "hazard sums")
+
+    def at(factor: float) -> dict[str, np.ndarray]:
+        beta = step.arrays["beta"].copy()
+        beta[: step.arrays["cols"].size] = factor
+        (told,) = sites.ask(Step(step.do, step.fields, {**step.arrays, "beta": beta}))
+        return told
+
+    near, far = at(0.0), at(60.0)
+    assert np.isfinite(near["loglik"]) and near["of_baseline"].sum() > 100
+    assert far["loglik"] < -1e12 < near["loglik"] and not far["gradient"].any()
 
 
 def test_the_ledger_holds_every_number_in_words(tmp_path: Any) -> None:
