@@ -70,10 +70,10 @@ def told(world: str, n: int, cut: int, seed: int, way: str, resamples: int) -> d
             return row
     elif way in ("said", "floor"):
         said = {column: f"<{limit!r}" for column, limit in limits.items()}
-    model = RCI(positive=1, limits=said).fit(X[rows], drawn.y[rows])
+    model = RCI(positive=1, limits=said, mechanism="linear").fit(X[rows], drawn.y[rows])
     if way == "floor":  # what patients lose by their own values, however much was learned
         expected = model._completion.fill(X)
-        model, X = RCI(positive=1).fit(whole, drawn.y), expected
+        model, X = RCI(positive=1, mechanism="linear").fit(whole, drawn.y), expected
     cases, acts = drawn.y == 1, np.abs(drawn.effects) > 1e-9
     row["overlap"] = float(rank_biased_overlap(drawn.true_shapley[cases], model.scores(X)[cases]))
     if resamples:
@@ -162,7 +162,8 @@ def render(rows: list[dict[str, object]], of_columns: list[dict[str, object]]) -
     return f"""# Limits of detection, said and not said
 
 `python benchmarks/detection_limits.py` (rootcausal {__version__}). {VARIABLES} variables, some of which
-cannot be measured below the limit that {SHARE:.0%} of patients lie below; {COHORTS} cohorts a cell.
+cannot be measured below the limit that {SHARE:.0%} of patients lie below; {COHORTS} cohorts a cell, linear
+mechanisms.
 Rank-biased overlap with the truth, of all cases, also of those with values below a limit. *complete cases*:
 learned from rows without such values (empty: in some cohort fewer than {FEWEST_ROWS} cases or controls are
 left), and then told as *value = limit*. *coverage*: of 95 % intervals ({RESAMPLES} resamples,

@@ -88,12 +88,16 @@ def worlds() -> Iterator[tuple[str, Table, dict[str, str], Sequence[int], Any]]:
     yield "and knowledge", gaps, died, sizes, lambda: RCI(mechanism="linear", knowledge=known)
     yield "and a prevalence", gaps, died, sizes, lambda: RCI(mechanism="linear", prevalence=0.02)
     follow = {"time": "days", "event": "event"}
-    yield "survival, levels", life.drop(columns="died"), follow, sizes, RCISurvival
-    yield "and missing values", with_gaps(life.drop(columns="died")), follow, sizes, RCISurvival
+    yield "survival, levels", life.drop(columns="died"), follow, sizes, survival_model
+    yield "and missing values", with_gaps(life.drop(columns="died")), follow, sizes, survival_model
 
 
 def pbc_model() -> RCI:
     return RCI(mechanism="linear")
+
+
+def survival_model() -> RCISurvival:
+    return RCISurvival(mechanism="linear")
 
 
 def lifelike(n: int, seed: int = 4) -> Table:
@@ -328,7 +332,7 @@ def attacks() -> list[str]:
 ABOUT = """# Several hospitals: figures
 
 Made by `python benchmarks/sites.py`, which says how. Five sites that mask their sums with a key, beside the
-same rows in one place (`RCI(mechanism="linear")`, `RCISurvival()`); kB are of messages in both directions:
+same rows in one place (`mechanism="linear"`); kB are of messages in both directions:
 
 {same}
 

@@ -39,7 +39,7 @@ LABELS = {
 def pbc() -> dict[str, Axes]:
     cohort = load_pbc()
     X = pd.DataFrame(cohort.X, columns=cohort.feature_names)
-    model = RCI(knowledge=cohort.knowledge).fit(X, cohort.y).bootstrap(RESAMPLES)
+    model = RCI(knowledge=cohort.knowledge, mechanism="linear").fit(X, cohort.y).bootstrap(RESAMPLES)
     words = {"labels": LABELS, "units": cohort.units, "target": "death"}
     explanation = model.explain(X, ids=cohort.ids)
     return figures(model, explanation, 10, words) | {
@@ -59,7 +59,9 @@ def by_shap(explanation: Explanation) -> Axes:
 def times(words: dict[str, object]) -> Axes:
     cohort = load_pbc(follow_up=True)
     X = pd.DataFrame(cohort.X, columns=cohort.feature_names)
-    model = RCISurvival(horizon=5, knowledge=cohort.knowledge).fit(X, cohort.years, cohort.y)
+    model = RCISurvival(horizon=5, knowledge=cohort.knowledge, mechanism="linear").fit(
+        X, cohort.years, cohort.y
+    )
     explanation = model.bootstrap(RESAMPLES).explain(X, ids=cohort.ids)
     return plots.survival(explanation, 10, **words | {"units": cohort.units | {"time": "years"}})
 

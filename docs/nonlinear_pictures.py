@@ -33,7 +33,7 @@ def side_by_side(name: str, cohort: RealCohort) -> RCI:
     table = cohort.to_frame().select(list(cohort.feature_names))
     figure = Figure(figsize=(13, 0.42 * len(cohort.feature_names) + 2.6), layout="constrained")
     left, right = figure.subplots(1, 2)
-    linear = RCI(knowledge=cohort.knowledge).fit(table, cohort.y)
+    linear = RCI(knowledge=cohort.knowledge, mechanism="linear").fit(table, cohort.y)
     nonlinear = RCI(knowledge=cohort.knowledge, mechanism="nonlinear").fit(table, cohort.y)
     plots.graph(linear, ax=left).set_title("linear", loc="left")
     plots.graph(nonlinear, ax=right).set_title("nonlinear", loc="left")

@@ -95,10 +95,10 @@ def joint(estimator: Any, sites: Sequence[Site]) -> Any:
 def pooled(
     estimator: Any, table: pd.DataFrame, outcome: str = "died", sizes: Sequence[int] = SIZES
 ) -> tuple[Any, Any]:
-    """The same rows in one place: the fitted estimator, and its variables."""
+    """The same rows in one place, by the mechanisms that sites offer: the estimator, and its variables."""
     rows = pd.concat(split(table.drop(columns=columns_for(outcome), errors="ignore"), sizes))
     given = [rows.pop(column) for column in roles_of(outcome).values()]
-    return estimator.fit(rows, *given), rows
+    return estimator.set_params(mechanism="linear").fit(rows, *given), rows
 
 
 ESTIMATORS = {"died": RCI, "survival": RCISurvival, "score": RCIRegressor, "grade": RCI}

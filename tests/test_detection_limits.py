@@ -127,7 +127,8 @@ def test_cells_that_say_it_numbers_beyond_and_the_limit_itself_are_the_same():
 def test_effects_are_nearer_to_those_of_what_was_not_cut():
     whole, cut, limits, y = cohort()
     uncut, said, numbers = (
-        RCIRegressor(limits=one).fit(X, y) for X, one in ((whole, None), (cut, limits), (cut, None))
+        RCIRegressor(limits=one, mechanism="linear").fit(X, y)
+        for X, one in ((whole, None), (cut, limits), (cut, None))
     )
     truth = uncut.shapley_values(whole)
     errors = [np.abs(model.shapley_values(cut) - truth).mean() for model in (said, numbers)]
@@ -140,7 +141,9 @@ def test_backends_agree_and_without_limits_nothing_changes(backend: str):
     reference = RCIRegressor(limits=limits, backend="numpy").fit(cut, y)
     model = RCIRegressor(limits=limits, backend=backend).fit(cut, y)
     np.testing.assert_allclose(model.shapley_values(cut), reference.shapley_values(cut), rtol=1e-9, atol=1e-9)
-    plain, empty = (RCIRegressor(limits=one, backend=backend).fit(cut, y) for one in (None, {}))
+    plain, empty = (
+        RCIRegressor(limits=one, backend=backend, mechanism="linear").fit(cut, y) for one in (None, {})
+    )
     np.testing.assert_array_equal(plain.coef_, empty.coef_)
 
 
@@ -221,6 +224,23 @@ def test_auto_takes_straight_lines_and_says_so():
     assert made["taken"] == "linear" and "limit of detection" in made["why"]
 
 
+def test_nothing_below_a_limit_is_too_little_for_a_logarithm(tmp_path: Path):
+    _, cut, _, y = cohort(n=300)
+    zeros = cut.assign(a=cut["a"].where(cut["a"] > cut["a"].min(), 0.0))
+    low = float(cut["a"].min())
+    with pytest.raises(InputError, match=r"say below what with limits=\{'a': '<LIMIT'\}"):
+        RCIRegressor(log=["a"]).fit(zeros, y)
+    model = RCIRegressor(log=["a"], limits={"a": f"<{low}"}).fit(zeros, y)
+    same = RCIRegressor(log=["a"], limits={"a": f"<{low}"}).fit(cut, y)
+    np.testing.assert_array_equal(model.shapley_values(zeros), same.shapley_values(cut))
+    assert (model.explain(zeros).data[:, 0] > 0).all()
+    model.save(tmp_path / "m.rci")
+    zeros.to_csv(tmp_path / "new.csv", index=False)
+    ok("explain", tmp_path / "m.rci", tmp_path / "new.csv", "--out", tmp_path / "scores.csv")
+    scores = pd.read_csv(tmp_path / "scores.csv")
+    np.testing.assert_allclose(scores["a"], model.shapley_values(zeros)[:, 0], rtol=1e-6, atol=1e-9)
+
+
 def test_without_limits_a_cell_that_says_one_asks_for_it():
     _, cut, _, y = cohort(n=100)
     with pytest.raises(InputError, match=r"limits=\{'a': '<7'\}"):
@@ -281,7 +301,7 @@ def test_look_does_not_ask_of_what_begins_at_none_or_one():
 
 
 def resolution_of(X: pd.DataFrame, y: np.ndarray, **options):
-    diagnosis = RCI(**options).fit(X, y).diagnose(X, y)
+    diagnosis = RCI(mechanism="linear", **options).fit(X, y).diagnose(X, y)
     return next(check for check in diagnosis.checks if check.name == "resolution")
 
 
@@ -298,7 +318,7 @@ def test_the_check_names_the_columns_and_what_to_do():
     assert "--reliability 'c=sd" in found.advice
     said = resolution_of(cut[["a", "d", "e"]], drawn.y, limits={"a": f"<{float(low)!r}"})
     assert said.verdict == "fine"
-    model = RCI().fit(X, drawn.y)
+    model = RCI(mechanism="linear").fit(X, drawn.y)
     few = model.diagnose(X.head(40), drawn.y[:40]).checks
     assert next(check for check in few if check.name == "resolution").verdict == "cannot tell"
 

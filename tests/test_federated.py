@@ -28,6 +28,7 @@ from hospitals import (
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 from rootcausal.data import simulate
 from rootcausal.federated import InProcess, Policy, Site, fit
+from rootcausal.federated.asking import Sites
 from rootcausal.federated.masks import (
     Masks,
     fixed,
@@ -98,7 +99,7 @@ def test_a_site_without_a_case_or_a_level_takes_part() -> None:
     ]
     model = joint(RCI(prevalence=0.1), sites)
     X = table.drop(columns=[*drop, "died"])
-    reference = RCI(prevalence=0.1).fit(X, table["died"])
+    reference = RCI(prevalence=0.1, mechanism="linear").fit(X, table["died"])
     np.testing.assert_allclose(model.shapley_values(X), reference.shapley_values(X), rtol=0, atol=1e-10)
 
 
@@ -110,7 +111,7 @@ def test_a_column_that_a_site_lacks_is_missing_there() -> None:
     model = joint(RCI(), sites)
     parts[3] = parts[3].assign(crp=np.nan)
     whole = pd.concat(parts)
-    reference = RCI().fit(whole.drop(columns="died"), whole["died"])
+    reference = RCI(mechanism="linear").fit(whole.drop(columns="died"), whole["died"])
     X = whole.drop(columns="died")
     np.testing.assert_allclose(model.shapley_values(X), reference.shapley_values(X), rtol=0, atol=1e-10)
 
@@ -298,6 +299,30 @@ def test_sums_of_known_size_travel_in_half_the_bytes_as_exactly_as_rows_are_summ
             fixed_narrow(np.array([wrong]), bits, 5)
 
 
+def test_a_step_that_is_far_too_long_is_unlikely_and_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected events grow with the exponential of the coefficients, and masks have room for so many."""
+    asked: list[tuple[Sites, Step]] = []
+
+    class Heard(Sites):
+        def ask(self, *steps: Step) -> list[Any]:
+            asked.append((self, steps[-1]))
+            return super().ask(*steps)
+
+    monkeypatch.setattr("rootcausal.federated.fitting.Sites", Heard)
+    joint(RCISurvival(), sites_of(cohort(), "survival"))
+    sites, step = next(one for one in reversed(asked) if one[1].do == "hazard sums")
+
+    def at(factor: float) -> dict[str, np.ndarray]:
+        beta = step.arrays["beta"].copy()
+        beta[: step.arrays["cols"].size] = factor
+        (told,) = sites.ask(Step(step.do, step.fields, {**step.arrays, "beta": beta}))
+        return told
+
+    near, far = at(0.0), at(60.0)
+    assert np.isfinite(near["loglik"]) and near["of_baseline"].sum() > 100
+    assert far["loglik"] < -1e12 < near["loglik"] and not far["gradient"].any()
+
+
 def test_the_ledger_holds_every_number_in_words(tmp_path: Any) -> None:
     sites = sites_of(cohort())
     folder = tmp_path / "north"
@@ -364,9 +389,8 @@ def test_what_sites_do_not_offer_is_said(estimator: Any, sentence: str) -> None:
 
 
 def test_auto_takes_the_linear_mechanism_and_says_so() -> None:
-    with pytest.warns(UserWarning, match="linear"):
-        model = joint(RCI(mechanism="auto"), sites_of(cohort()))
-    assert model.provenance_["parameters"]["mechanism"] == "linear"
+    said = joint(RCI(), sites_of(cohort())).provenance_["mechanism"]
+    assert said["asked"] == "auto" and said["taken"] == "linear" and "at sites" in said["why"]
 
 
 def test_a_key_has_its_length() -> None:
@@ -497,7 +521,7 @@ def test_a_site_that_is_late_is_named_or_left_out_where_that_was_asked_for() -> 
     assert model.provenance_["sites"]["without"] == ["west"]
     parts = split(cohort().drop(columns=["days", "event", "score", "grade"]))
     rest = pd.concat([part for name, part in zip(NAMES, parts, strict=True) if name != "west"])
-    reference = RCI().fit(rest.drop(columns="died"), rest["died"])
+    reference = RCI(mechanism="linear").fit(rest.drop(columns="died"), rest["died"])
     X = rest.drop(columns="died")
     np.testing.assert_allclose(model.shapley_values(X), reference.shapley_values(X), rtol=0, atol=1e-10)
 

@@ -297,7 +297,7 @@ def test_values_of_zero_or_less_are_refused_by_column_and_count() -> None:
     table = X.assign(bili=X["bili"].mask(X.index < 3, 0.0), copper=X["copper"].mask(X.index == 7, -1.0))
     said = refused(LOGS, table)
     assert "'bili' (3 rows)" in said and "'copper' (1 row)" in said
-    assert "off log;" in said and "half of that limit" in said and "NaN" in said
+    assert "off log;" in said and "limits={'bili': '<LIMIT'}" in said and "NaN" in said
     RCI(log=["bili"]).fit(table.assign(bili=table["bili"].replace(0.0, np.nan)), Y)
 
 

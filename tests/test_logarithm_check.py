@@ -56,13 +56,13 @@ def asked(model: RCI, X, y) -> Checked:
 
 
 def check(X, y, **parameters):
-    model = RCI(**parameters).fit(X, y)
+    model = RCI(mechanism="linear", **parameters).fit(X, y)
     return check_logarithm(asked(model, X, y), np.asarray(y))
 
 
 def matters(X, y, columns) -> bool:
     """Whether, on the scale of the truth, one of these columns is in the model and has an arrow in it."""
-    model = RCI().fit(X, y)._model
+    model = RCI(mechanism="linear").fit(X, y)._model
     arrows = arrows_among(model, np.arange(X.shape[1]))
     return bool((arrows | arrows.T)[columns].any())
 
@@ -162,7 +162,7 @@ def test_binary_columns_and_tiny_tables():
     X, y = chain(n=60)
     assert check(X, y).verdict in ("cannot tell", "doubtful")
     X["c"] = 1.0 + np.arange(60)
-    few = asked(RCI().fit(X, y), X[:13], y[:13])
+    few = asked(RCI(mechanism="linear").fit(X, y), X[:13], y[:13])
     found = check_logarithm(few, y[:13])
     assert found.verdict == "cannot tell"
     assert found.limit
@@ -170,7 +170,7 @@ def test_binary_columns_and_tiny_tables():
 
 def test_a_logarithm_that_was_taken_is_not_offered_again():
     X, y = chain()
-    model = RCI().fit(X, y)
+    model = RCI(mechanism="linear").fit(X, y)
     given = asked(model, X, y)
     parameters = {**model.provenance_["parameters"], "log": ["b"]}
     assert check_logarithm(replace(given, provenance={"parameters": parameters}), y).variables == ()
@@ -181,7 +181,7 @@ def test_a_logarithm_that_was_taken_is_not_offered_again():
 
 def test_a_model_that_does_not_say_how_it_was_fitted_gets_no_fit_of_its_own():
     X, y = chain()
-    given = replace(asked(RCI().fit(X, y), X, y), provenance={"parameters": {"alpha": 0.2}})
+    given = replace(asked(RCI(mechanism="linear").fit(X, y), X, y), provenance={"parameters": {"alpha": 0.2}})
     found = check_logarithm(given, y)
     assert found.variables == ("b",)
     assert "Fitted" not in found.statement
@@ -266,7 +266,7 @@ def test_the_same_scale_changes_nothing_and_a_turned_arrow_is_named():
 def test_bilirubin_is_named_in_pbc():
     pbc = load_pbc()
     X = pd.DataFrame(pbc.X, columns=list(pbc.feature_names))
-    found = RCI(knowledge=pbc.knowledge).fit(X, pbc.y).diagnose(X, pbc.y)
+    found = RCI(mechanism="linear", knowledge=pbc.knowledge).fit(X, pbc.y).diagnose(X, pbc.y)
     said = next(one for one in found.checks if one.name == "logarithm")
     assert said.verdict == "doubtful"
     assert said.variables[0] == "bili"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,7 @@ def proposed(table: pd.DataFrame, folder: Path, *options: str) -> list[str]:
         for line in ok("look", folder / "t.csv", "--target", "case", *options).splitlines()[::-1]
         if " fit " in line
     )
-    arguments = line.strip().split()[1:]
+    arguments = shlex.split(line)[1:]
     done = run(*arguments[:-1], folder / "m.rci")
     assert done.exit_code == 0, done.output
     return arguments
@@ -94,3 +95,15 @@ def test_what_is_another_column_again_within_sets_is_left_out(tmp_path: Path) ->
     assert "Within every set one column is a copy of another: 'age' of 'born'" in said
     unmatched = " ".join(ok("look", tmp_path / "t.csv", "--target", "marker").split())
     assert "Within every set" not in unmatched
+
+
+def test_no_limit_is_proposed_for_matched_sets(tmp_path: Path) -> None:
+    """Fit refuses limits there; cells below one are missing, and a pile at the least value stays as it is."""
+    table = pairs()
+    table["least"] = np.maximum(table["marker"], table["marker"].quantile(0.2)).round(2)
+    assert "--limit" not in proposed(table, tmp_path)
+    below = table["marker"] < table["marker"].quantile(0.05)
+    found = proposed(table.assign(marker=table["marker"].round(3).astype(str).mask(below, "<-2.5")), tmp_path)
+    assert "--limit" not in found and "--drop-missing" in found
+    unmatched = proposed(table.drop(columns="pair"), tmp_path)
+    assert "--limit" in unmatched

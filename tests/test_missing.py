@@ -336,10 +336,10 @@ def levelled(X: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     ("estimator", "few"),
     [
-        (RCI(), False),
+        (RCI(mechanism="linear"), False),
         (RCI(backend="numpy", prevalence=0.1), False),
         (RCI(), True),
-        (RCI(mechanism="auto"), False),
+        (RCI(), False),
         (RCIRegressor(), False),
         (RCISurvival(), True),
     ],

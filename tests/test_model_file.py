@@ -30,7 +30,7 @@ def frame() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def model(frame: pd.DataFrame) -> RCI:
-    return RCI(alpha=0.3).fit(frame, load_pbc().y)
+    return RCI(alpha=0.3, mechanism="linear").fit(frame, load_pbc().y)
 
 
 @pytest.fixture

@@ -98,11 +98,12 @@ def test_values_are_those_of_all_coalitions(
     attribution.__dict__.pop("_of_sampled", None)
     told = model.explain(patients[:N_PATIENTS])
     attribution.__dict__.pop("_of_sampled", None)
-    drawn = people(attribution.quantiles, attribution._drawn, 2**11, np.random.default_rng(11))
+    drawn = people(attribution.quantiles, attribution._drawn, 2**11, (11,))
     exact = by_all_coalitions(model, errors_of(model, patients[:N_PATIENTS]), drawn)
     order = model._model.mechanism.order
     away = np.abs(told.values[:, order] - exact)
-    assert (away <= 0.15 * np.maximum(np.abs(exact), 2.0 * attribution.notable)).all()
+    # Four of the stated standard errors, and what the oracle's own people leave.
+    assert (away <= 4.0 * told.sampling_sd[:, order] + 0.005).all()
     near = told.sampling_sd <= 0.1 * np.maximum(np.abs(told.values), attribution.notable)
     assert near.mean() > 0.85
 

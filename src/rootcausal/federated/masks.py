@@ -120,12 +120,16 @@ def narrow_bits(n_rows: int) -> int:
     return max(0, NARROW_BITS - n_rows.bit_length())
 
 
+def fits_narrow(values: F64, bits: int, n_sites: int) -> bool:
+    """Whether values can be masked in 64 bits each, and the sums of so many sites."""
+    return bool((np.abs(values) < np.ldexp(1.0, MOST_NARROW_BITS - bits) / n_sites).all())
+
+
 def fixed_narrow(values: F64, bits: int, n_sites: int) -> U64:
-    """(...) of values (...): whole numbers of 2^-bits, modulo 2^64, of which so many can be added up."""
-    scaled = np.ldexp(values, bits)
-    if not (np.abs(scaled) < 2.0**MOST_NARROW_BITS / n_sites).all():
+    """(...) of values (...): whole numbers of 2^-bits, modulo 2^64."""
+    if not fits_narrow(values, bits, n_sites):
         raise InputError(TOO_LARGE)
-    return np.rint(scaled).astype(np.int64).view(np.uint64)
+    return np.rint(np.ldexp(values, bits)).astype(np.int64).view(np.uint64)
 
 
 def narrow_numbers(whole: U64, bits: int) -> F64:

@@ -183,6 +183,10 @@ VIEW = {**COLS, **SCALED, "scores": ("f", 1), "weights": ("f", 1), "joint_mean":
 LOSS = Request("", TABLE, {**COLS, "beta": ("f", 1)}, _loss)
 
 
+# Of these each row adds, at coefficients that may be right, at most its own standardized values, about.
+NARROW_LOSS = ("gradient", "among", "across", "of_baseline")
+
+
 def _loss_of(words: str, bits: int = 64, narrow: Sequence[str] = ()) -> Request:
     return Request(words, TABLE, LOSS.arrays, _loss, bits=bits, narrow=narrow)
 
@@ -278,13 +282,14 @@ REQUESTS: dict[str, Request] = {
         _leading,
         narrow=("of_rows", "of_others"),
     ),
-    # Whatever the coefficients, each row adds at most its own standardized values.
     "logit sums": _loss_of(
         "log-likelihood of the labels and its derivatives",
-        narrow=("gradient", "among", "across", "of_baseline"),
+        narrow=NARROW_LOSS,
     ),
     "square sums": _loss_of("least squares of the outcome and their derivatives"),
-    "hazard sums": _loss_of("log-likelihood of follow-up and its derivatives, by intervals of time", bits=40),
+    "hazard sums": _loss_of(
+        "log-likelihood of follow-up and its derivatives, by intervals of time", bits=40, narrow=NARROW_LOSS
+    ),
     STAGES: _loss_of("log-likelihood of the stages and its derivatives"),
     "differences": Request(
         "how far effects and arrows here are from those of all sites, weighted by how exactly they are known",

@@ -21,7 +21,7 @@ from ..wording import one_line, plural, quoted
 from .disclosure import LEAST_ROWS, NUMBERS_A_VALUE, Minimum
 from .holdings import FOLLOW_UP, LABELS, NUMBER, Agreed, Holdings
 from .ledger import Ledger
-from .masks import BITS_BEHIND, KEY_BYTES, Masks
+from .masks import BITS_BEHIND, KEY_BYTES, Masks, fits_narrow
 from .messages import Message, MessageError, Step, decoded, digest_of
 from .requests import Request, Sizes, request_of
 from .sums import Sums
@@ -29,6 +29,8 @@ from .sums import Sums
 # Requests with an answer in one session; a fit of 50 columns asks about 70 times.
 BUDGET = 2_000
 MOST_NAME = 60
+# Of a step that was too long; hundreds of sites can say so at once.
+TINY_LOGLIK = -(2.0**50)
 
 
 @dataclass(frozen=True)
@@ -256,13 +258,29 @@ class Site:
 def _masked(result: Step, masks: Masks, request: Request, what: str, narrow_bits: int) -> Step:
     """The same, of which only the total over all sites makes sense."""
     hidden = {}
-    for name, values in result.arrays.items():
-        plain = np.asarray(values, dtype=np.float64)
+    for name, plain in _told_of_far_steps(result.arrays, masks, request, narrow_bits).items():
         if name in request.narrow:
             hidden[name] = masks.hide_narrow(plain, what, name, narrow_bits)
         else:
             hidden[name] = masks.hide(plain, what, name, bits_of(request, name))
     return replace(result, arrays=hidden)
+
+
+def _told_of_far_steps(
+    arrays: Mapping[str, np.ndarray], masks: Masks, request: Request, narrow_bits: int
+) -> dict[str, np.ndarray]:
+    """Sums as they are; of a likelihood whose derivatives are too large to be masked, that it is tiny.
+
+    Expected events grow with the exponential of the coefficients. Where they come to hundreds for each row
+    the step that led there was too long, and is made shorter, as it is where all rows are in one place.
+    """
+    plain = {name: np.asarray(values, dtype=np.float64) for name, values in arrays.items()}
+    narrow = [plain[name] for name in request.narrow if name in plain]
+    if any(np.isnan(one).any() for one in narrow):
+        return plain  # which is refused
+    if "loglik" in plain and not all(fits_narrow(one, narrow_bits, masks.n_sites) for one in narrow):
+        return {**{name: np.zeros_like(one) for name, one in plain.items()}, "loglik": np.array(TINY_LOGLIK)}
+    return plain
 
 
 def bits_of(request: Request, name: str) -> int:

@@ -390,7 +390,7 @@ class Reading:
         """Note what has no logarithm, of new patients and of variables on a log scale."""
         variable = self._wanted.variables.get(name)
         if variable is not None and variable.log and cells.numbers is not None:
-            here = NotPositive.among(cells.numbers, self._n_rows)
+            here = NotPositive.among(np.maximum(cells.numbers, variable.limits.lowest), self._n_rows)
             if here is not None:
                 before = self._not_positive.get(name)
                 self._not_positive[name] = here if before is None else before + here

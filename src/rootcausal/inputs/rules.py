@@ -333,8 +333,9 @@ def refuse_not_positive(counts: Index, names: Sequence[str], advice: Advice) -> 
         )
         raise InputError(
             f"values of 0 or less have no logarithm, and there are some in {shown}: leave "
-            f"{'it' if len(found) == 1 else 'them'} off {advice.logs}; or, {HALF_THE_LIMIT}; or, where it "
-            f"means not measured, {advice.not_measured(names[found[0]])}"
+            f"{'it' if len(found) == 1 else 'them'} off {advice.logs}; or, where 0 means less than can be "
+            f"measured, say below what with {advice.limit(names[found[0]], '<LIMIT')}; or, where it means "
+            f"not measured, {advice.not_measured(names[found[0]])}"
         )
 
 

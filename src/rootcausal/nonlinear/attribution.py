@@ -25,7 +25,7 @@ from .curves import KNOTS, PIECES, curve_at, pieces_at
 from .fitting import HETEROSCEDASTIC
 from .mechanism import LARGEST_COEFFICIENT, NonlinearMechanism
 from .rows import PRODUCT_WITHIN
-from .shapley import AVERAGED_OVER, SEED, Draws, Match, people
+from .shapley import AVERAGED_OVER, SEED, Match, people
 
 # Quantiles that are kept of each error: average people are drawn by them.
 STEPS = 129
@@ -112,7 +112,7 @@ class NonlinearAttribution:
             within,
             0.0,
         )
-        many = people(unfinished.quantiles, unfinished._drawn, AVERAGED_OVER, np.random.default_rng(SEED))
+        many = people(unfinished.quantiles, unfinished._drawn, AVERAGED_OVER, (SEED,))
         average = float(unfinished.predictor(many).mean())
         of_outcome, less = of_outcome.centred(average)
         intercept = unfinished.intercept - less
@@ -218,7 +218,7 @@ class NonlinearAttribution:
         playing[:, places] = errors[:, places]
         match = self._of_sampled if places.size == self._sampled_places.size else self._of_all
         values, noise = np.zeros_like(errors), np.zeros_like(errors)
-        at_once = max(VALUES_AT_ONCE // match.centre[0].size, 1)
+        at_once = max(VALUES_AT_ONCE // match.values_a_patient, 1)
         for first in range(0, len(errors), at_once):
             some = slice(first, first + at_once)
             values[some], noise[some] = match.explained(playing[some], self.notable)
@@ -335,8 +335,7 @@ class NonlinearAttribution:
         plays = np.zeros(self.mechanism.order.size, dtype=bool)
         plays[places] = True
         coalitions = Coalitions.of(self._compiled, self.mechanism.downstream, plays)
-        draws = Draws.of(self.quantiles, self._drawn, coalitions.games.walkers)
-        return Match.of(self._compiled, coalitions, draws)
+        return Match(self._compiled, coalitions, self.quantiles, self._drawn)
 
     def check(self) -> None:
         last = KNOTS.size - np.isposinf(self.mechanism.knots).sum(axis=1)

@@ -12,7 +12,8 @@ are compared with the same people.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from inspect import signature
 from itertools import islice, permutations
 
@@ -21,7 +22,7 @@ from scipy.stats import qmc
 
 from ..backends.cpu.on_demand import in_threads
 from ..method.table import F64, Index
-from .coalitions import LANES, MOST_BLOCKS, REPLICATES, Coalitions, Room, Rows
+from .coalitions import LANES, REPLICATES, Coalitions, Room, Rows
 from .compiled_mechanism import CompiledMechanism
 
 # Others that each person of the first block is compared with, to know what is noise for all patients alike;
@@ -37,6 +38,8 @@ SAMPLED_TO = 0.09
 # More is spent on games whose part in a standard error is at least so large beside the largest.
 WORTH_IT = 0.25
 SEED = 20_221
+# Points that are kept for the next model are at most so many numbers.
+FEW_POINTS = 50_000
 # What a patient costs, in values that are only read.
 VALUES_A_PATIENT = 20_000
 # What Sobol points call their generator: SciPy 1.15 renamed it.
@@ -47,11 +50,13 @@ GENERATOR = "rng" if "rng" in signature(qmc.Sobol).parameters else "seed"
 class Draws:
     """The people that all patients are compared with; replicates take turns among the lanes.
 
+    The first blocks are the same however many there are.
+
     Attributes
     ----------
-    drawn : (MOST_BLOCKS, k, LANES) their errors.
+    drawn : (blocks, k, LANES) their errors.
     others : of each block (m, k, LANES) errors of others with whom they are compared.
-    order : (MOST_BLOCKS, LANES, w) permutations of places, where there are too many for all coalitions.
+    order : (blocks, LANES, w) permutations of places, where there are too many for all coalitions.
     """
 
     drawn: F64
@@ -59,60 +64,90 @@ class Draws:
     order: Index
 
     @classmethod
-    def of(cls, quantiles: F64, places: Index, walkers: Index) -> Draws:
+    def of(cls, quantiles: F64, places: Index, walkers: Index, blocks: int) -> Draws:
         """From errors with these quantiles (k, s), at ``places``; those elsewhere are zero."""
         k, size = len(quantiles), LANES // REPLICATES
-        n_others = [max(OTHERS >> block.bit_length(), FEWEST_OTHERS) for block in range(MOST_BLOCKS)]
-        drawn = np.empty((MOST_BLOCKS, k, size, REPLICATES))
+        n_others = [max(OTHERS >> block.bit_length(), FEWEST_OTHERS) for block in range(blocks)]
+        drawn = np.empty((blocks, k, size, REPLICATES))
         others = [np.empty((n, k, size, REPLICATES)) for n in n_others]
-        order = np.empty((MOST_BLOCKS, size, REPLICATES, walkers.size), dtype=np.intp)
+        order = np.empty((blocks, size, REPLICATES, walkers.size), dtype=np.intp)
         for replicate in range(REPLICATES):
-            rng = np.random.default_rng([SEED, replicate])
-            of_blocks = people(quantiles, places, MOST_BLOCKS * size, rng).reshape(MOST_BLOCKS, size, k)
+            of_people, of_others, *seeds = ((SEED, replicate, use) for use in range(4))
+            of_pairs, of_orders = map(np.random.default_rng, seeds)
+            of_blocks = people(quantiles, places, blocks * size, of_people).reshape(blocks, size, k)
             drawn[..., replicate] = of_blocks.transpose(0, 2, 1)
-            many, used = people(quantiles, places, _power_of_two(size * sum(n_others)), rng), 0
+            many, used = people(quantiles, places, _power_of_two(size * sum(n_others)), of_others), 0
             for of_block in others:
                 # At random who is compared with whom: both are Sobol points, whose numbers say much the same.
-                some = rng.permutation(many[used : used + size * len(of_block)])
+                some = of_pairs.permutation(many[used : used + size * len(of_block)])
                 of_block[..., replicate] = some.reshape(-1, size, k).transpose(0, 2, 1)
                 used += len(some)
             if walkers.size:
-                found = list(islice(_orders(walkers, rng), MOST_BLOCKS * size))
-                order[:, :, replicate] = np.array(found).reshape(MOST_BLOCKS, size, -1)
+                found = list(islice(_orders(walkers, of_orders), blocks * size))
+                order[:, :, replicate] = np.array(found).reshape(blocks, size, -1)
         return cls(
-            drawn.reshape(MOST_BLOCKS, k, LANES),
+            drawn.reshape(blocks, k, LANES),
             [of_block.reshape(-1, k, LANES) for of_block in others],
-            order.reshape(MOST_BLOCKS, LANES, walkers.size),
+            order.reshape(blocks, LANES, walkers.size),
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Match:
-    """Patients against average people: Shapley values by the games of some players.
+class Compared:
+    """People of some blocks, and what is noise by them.
 
     Attributes
     ----------
-    centre : (doublings, games, REPLICATES, k) what patients have on average by so many people: noise.
+    noise : (blocks, games, REPLICATES, k) what others have on average by the people of each block.
+    centre : (doublings, games, REPLICATES, k) the same by the people of 1, 2, 4, … blocks.
     """
 
-    machine: CompiledMechanism
-    coalitions: Coalitions
     draws: Draws
-    centre: F64
+    noise: F64
 
-    @classmethod
-    def of(cls, machine: CompiledMechanism, coalitions: Coalitions, draws: Draws) -> Match:
-        unfinished = cls(machine, coalitions, draws, np.empty(0))
-        sums = np.stack([unfinished._on_average(block) for block in range(MOST_BLOCKS)])
-        doubled = 2 ** np.arange(MOST_BLOCKS.bit_length())
-        centre = np.cumsum(sums, axis=0)[doubled - 1] / doubled[:, None, None, None]
-        return replace(unfinished, centre=centre)
+    @cached_property
+    def centre(self) -> F64:
+        doubled = 2 ** np.arange(len(self.noise).bit_length())
+        centre: F64 = np.cumsum(self.noise, axis=0)[doubled - 1] / doubled[:, None, None, None]
+        return centre
 
-    def _on_average(self, block: int) -> F64:
+
+class Match:
+    """Patients against average people: Shapley values by the games of some players.
+
+    Parameters
+    ----------
+    quantiles, places : the errors of average people are drawn from these quantiles (k, s), at these places.
+    """
+
+    def __init__(
+        self, machine: CompiledMechanism, coalitions: Coalitions, quantiles: F64, places: Index
+    ) -> None:
+        self._machine, self._coalitions = machine, coalitions
+        self._quantiles, self._places = quantiles, places
+        self._made: Compared | None = None
+
+    @property
+    def values_a_patient(self) -> int:
+        """Values that are kept of each patient while it is explained."""
+        return int(self._coalitions.blocks.size * REPLICATES * len(self._quantiles))
+
+    def _compared(self, blocks: int) -> Compared:
+        """With the people of so many blocks, a power of two, at least: most patients need few of them."""
+        made = self._made
+        if made is None or len(made.noise) < blocks:
+            walkers = self._coalitions.games.walkers
+            draws = Draws.of(self._quantiles, self._places, walkers, blocks)
+            known = [] if made is None else list(made.noise)
+            more = [self._on_average(draws, block) for block in range(len(known), blocks)]
+            made = self._made = Compared(draws, np.stack([*known, *more]))
+        return made
+
+    def _on_average(self, draws: Draws, block: int) -> F64:
         """(games, REPLICATES, k) values of others by the people of one block."""
-        blocks, others = self.coalitions.blocks, self.draws.others[block]
+        blocks, others = self._coalitions.blocks, draws.others[block]
         done = np.full((len(others), blocks.size), block)
-        totals = self._added(others, done, done + (block < blocks))
+        totals = self._added(draws, others, done, done + (block < blocks))
         return np.asarray(totals.sum(axis=0) * (REPLICATES / LANES / len(others)))
 
     def explained(self, errors: F64, notable: float) -> tuple[F64, F64]:
@@ -121,18 +156,19 @@ class Match:
         A patient is done whose standard errors are all small enough beside their values, or what is notable.
         Else those games go on, with as many people again, that have a part in a standard error which is not.
         """
-        blocks = self.coalitions.blocks
+        blocks = self._coalitions.blocks
         done = np.zeros((len(errors), blocks.size), dtype=np.intp)
         until = np.ones_like(done)
         values, noise = np.zeros_like(errors), np.zeros_like(errors)
         totals = np.zeros((*done.shape, REPLICATES, errors.shape[1]))
         some = np.arange(len(errors))
         while some.size:
-            totals[some] += self._added(errors[some, :, None], done[some], until[some])
+            made = self._compared(int(until[some].max()))
+            totals[some] += self._added(made.draws, errors[some, :, None], done[some], until[some])
             done[some] = until[some]
             stage = np.log2(done[some]).round().astype(np.intp)
             means = totals[some] * (REPLICATES / LANES / done[some])[:, :, None, None]
-            means -= self.centre[stage, np.arange(blocks.size)]
+            means -= made.centre[stage, np.arange(blocks.size)]
             values[some], noise[some] = _mean_and_error(means.sum(axis=1), axis=1)
             allowed = SAMPLED_TO * np.maximum(np.abs(values[some]), notable)
             missed = noise[some] > allowed
@@ -144,18 +180,18 @@ class Match:
             some = some[chosen.any(axis=1)]
         return values, noise
 
-    def _added(self, mine: F64, done: Index, until: Index) -> F64:
+    def _added(self, draws: Draws, mine: F64, done: Index, until: Index) -> F64:
         """(n, games, REPLICATES, k) values, summed over people, from block ``done`` up to ``until``."""
         from .coalition_kernels import add_blocks
 
-        rows, games = self.coalitions.rows, self.coalitions.games
-        one_each = Rows.of_one_each(self.machine)
+        rows, games = self._coalitions.rows, self._coalitions.games
+        one_each = Rows.of_one_each(self._machine)
         totals = np.zeros((*done.shape, REPLICATES, mine.shape[1]))
 
         def work(begin: int, end: int) -> None:
             room = Room.of(rows, games.share.shape[1], least=mine.shape[1])
-            people = mine, self.draws.drawn, self.draws.order, done, until
-            add_blocks(self.machine, rows, one_each, games, room, *people, begin, end, totals)
+            people = mine, draws.drawn, draws.order, done, until
+            add_blocks(self._machine, rows, one_each, games, room, *people, begin, end, totals)
 
         in_threads(work, len(mine), len(mine) * VALUES_A_PATIENT)
         return totals
@@ -172,17 +208,25 @@ def _power_of_two(least: int) -> int:
     return 1 << (least - 1).bit_length()
 
 
-def people(quantiles: F64, places: Index, n: int, rng: np.random.Generator) -> F64:
+def people(quantiles: F64, places: Index, n: int, seed: tuple[int, ...]) -> F64:
     """(n, k): errors of n people, a power of two, spread evenly (Sobol) over distributions at some places.
 
     Errors at other places are zero.
     """
     found = np.zeros((n, len(quantiles)))
     if places.size:
-        shares = qmc.Sobol(places.size, scramble=True, **{GENERATOR: rng}).random(n)
+        points = _points if n * places.size <= FEW_POINTS else _points.__wrapped__
         steps = np.linspace(0.0, 1.0, quantiles.shape[1])
-        for share, place in zip(shares.T, places, strict=True):
+        for share, place in zip(points(places.size, n, seed).T, places, strict=True):
             found[:, place] = np.interp(share, steps, quantiles[place])
+    return found
+
+
+@lru_cache(maxsize=64)
+def _points(dimensions: int, n: int, seed: tuple[int, ...]) -> F64:
+    """(n, dimensions) scrambled Sobol points: the same for all models, of which a bootstrap has hundreds."""
+    rng = np.random.default_rng(seed)
+    found: F64 = qmc.Sobol(dimensions, scramble=True, **{GENERATOR: rng}).random(n)
     return found
 
 

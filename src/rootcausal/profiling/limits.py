@@ -21,13 +21,20 @@ LEAST_WITHIN = 0.2
 
 
 def find_limits(
-    columns: Sequence[Counted], kinds: dict[str, Shape], left_out: Iterable[str], outcome: Sequence[str]
+    columns: Sequence[Counted],
+    kinds: dict[str, Shape],
+    left_out: Iterable[str],
+    outcome: Sequence[str],
+    matched: bool,
 ) -> list[Finding]:
-    """Columns of numbers with limits, but for those that are left out, and those of the ``outcome``."""
+    """Columns of numbers with limits, but for those that are left out, and those of the ``outcome``.
+
+    Rows of ``matched`` sets are told by differences, which have no limits: cells such as "<3" are missing.
+    """
     out = {*left_out, *outcome}
     asked = [cells for cells in columns if cells.numbers is not None and cells.name not in out]
     asked = [cells for cells in asked if kinds[cells.name] == "number"]
-    return [*_of_cells(asked), *_of_piles(asked)]
+    return _missing_cells(asked) if matched else [*_of_cells(asked), *_of_piles(asked)]
 
 
 def says_limit(cells: Counted, text: str) -> bool:
@@ -38,6 +45,21 @@ def says_limit(cells: Counted, text: str) -> bool:
     known = cells.numbers[~np.isnan(cells.numbers)]
     within = (known > limits.lowest) & (known < limits.highest)
     return bool(within.sum() >= LEAST_WITHIN * known.size)
+
+
+def _missing_cells(columns: Sequence[Counted]) -> list[Finding]:
+    texts = {c.name: [text for text, _ in c.strange if says_limit(c, text)] for c in columns}
+    found = {name: listed([quoted(text, 20) for text in some]) for name, some in texts.items() if some}
+    if not found:
+        return []
+    sentence = (
+        f"{columns_in_words(tuple(found), found.__getitem__)}: less, or more, than could be measured, which "
+        "matched sets, told by differences, cannot take: --na takes it for missing."
+    )
+    options = tuple(
+        ("--na", text) for text in dict.fromkeys(text for some in texts.values() for text in some)
+    )
+    return [Finding(NAME, tuple(found), sentence, options, True)]
 
 
 def _of_cells(columns: Sequence[Counted]) -> list[Finding]:

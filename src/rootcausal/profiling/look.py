@@ -383,7 +383,7 @@ def _of_the_rest(
     found += find_computed(left(), kinds, rows)
     found += find_recorded(variables, kinds, _left_out([*before, *found]))
     out = _left_out([*before, *found])
-    found += find_limits(columns, kinds, out, told)
+    found += find_limits(columns, kinds, out, told, sets is not None)
     found += find_codes(columns, kinds, out, told)
     found += find_zeros(columns, kinds, out, told)
     found += find_implausible(left())
