@@ -14,6 +14,7 @@ import pytest
 from command_line import run
 from intervals_by_hand import assert_intervals_of_resamples
 from zoo import ZOO, Animal
+from zoo_fits import documented_warnings, fitted
 
 from rootcausal import RCI, InputError, Knowledge, RCIRegressor, RCISurvival, plots
 from rootcausal.data import load_pbc, simulate
@@ -395,6 +396,21 @@ def test_the_zoo(animal: Animal) -> None:
     spread = dict(zip(animal.names, told.values.std(axis=0), strict=True))
     weakest = min((spread[name] for name in animal.raises + animal.lowers), default=0.5)
     assert [name for name in animal.null if spread[name] >= 0.5 * weakest] == []
+
+
+@pytest.mark.parametrize("animal", [one for one in ZOO if not one.refused], ids=lambda animal: animal.name)
+def test_the_zoo_by_default(animal: Animal) -> None:
+    """What is heard is what is documented, whichever mechanism is taken; where lines are, it is their fit."""
+    with documented_warnings(animal):
+        model = RCI().fit(animal.X, animal.y)
+    told = model.explain(animal.X)
+    assert np.isfinite(told.values).all()
+    adds_up = told.base_value + told.values.sum(axis=1)
+    np.testing.assert_allclose(adds_up, told.predictor, atol=1e-9 * max(1.0, np.abs(told.predictor).max()))
+    said = model.provenance_["mechanism"]
+    assert said["asked"] == "auto" and said["why"].endswith(".")
+    if said["taken"] == "linear":
+        np.testing.assert_array_equal(model.shapley_values(animal.X), fitted(animal).shapley_values(animal.X))
 
 
 @pytest.mark.parametrize(
