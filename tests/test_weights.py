@@ -20,13 +20,14 @@ from page_facts import facts_of
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 from rootcausal.backends.choose import choose_table
 from rootcausal.cli.script import script_of
-from rootcausal.likelihood.likelihoods import HazardLikelihood, LogitLikelihood
+from rootcausal.likelihood.likelihoods import HazardLikelihood, LogitLikelihood, LossLikelihood
 from rootcausal.method.layout import Layout
 from rootcausal.method.missing.imputation import expectation_maximization, view_of
 from rootcausal.method.moments import describe_columns
 from rootcausal.method.pipeline import learn
 from rootcausal.method.row_weights import RowWeights, effective_rows
 from rootcausal.outcomes.binary import Binary
+from rootcausal.outcomes.count import Count
 from rootcausal.outcomes.survival import Survival
 
 N = 160
@@ -328,6 +329,15 @@ def test_likelihoods_count_rows_by_their_weights(penalized: bool) -> None:
     ]
     assert cox.at(at, penalized).score == pytest.approx(np.array(slopes), abs=1e-6)
     assert cox.scores(at).sum(axis=0) == pytest.approx(cox.at(at, False).score)
+
+
+def test_what_weighted_rows_add_to_the_slopes_of_counts_adds_up() -> None:
+    rng = np.random.default_rng(13)
+    Z, known = rng.normal(size=(60, 3)), np.column_stack([rng.poisson(2.0, size=60), np.ones(60)])
+    outcome = Count.of(known)
+    poisson = LossLikelihood.of(Z, outcome.rows(known), outcome, rng.integers(1, 9, size=60) / 4.0)
+    at = poisson.start + 0.1
+    assert poisson.scores(at).sum(axis=0) == pytest.approx(poisson.at(at, False).score)
 
 
 def test_a_hazard_of_weighted_rows_is_that_of_repeated_ones() -> None:
