@@ -255,6 +255,15 @@ def test_any_table_is_called_cohort_in_a_query(tmp_path: Path) -> None:
     )
 
 
+def test_ids_that_a_query_selects_stay_as_they_are_written(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    (tmp_path / "c.csv").write_text("id,age\n007,50\n010,60\n")
+    query = "SELECT id, age + 1 AS age FROM cohort"
+    table = rootcausal.read_table(tmp_path / "c.csv", sql=query, id_column="id")
+    assert cells(table, "id") == ["007", "010"]
+    assert cells(table, "age") == [51, 61]
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -148,6 +148,32 @@ def test_auto_takes_what_the_data_call_for() -> None:
     assert again.coef_.shape == (7,)
 
 
+def test_auto_sees_a_slight_bend() -> None:
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        dose, other = rng.laplace(size=(2, 300))
+        level = 0.4 * (dose**2 - 1.0) + rng.laplace(size=300)
+        ill = other + dose + 2.0 * rng.logistic(size=300) > 0
+        made = RCI().fit(np.column_stack([dose, level, other]), ill).provenance_["mechanism"]
+        assert made["taken"] == "nonlinear"
+
+
+def test_auto_does_not_take_long_tails_for_curves() -> None:
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_t(3, size=(150, 6))
+        X = X @ np.linalg.inv(np.eye(6) - 0.6 * np.tril(rng.normal(size=(6, 6)), -1)).T
+        ill = X[:, -1] - X[:, 1] + 2.0 * rng.logistic(size=150) > 0
+        assert RCI().fit(X, ill).provenance_["mechanism"]["taken"] == "linear"
+
+
+def test_auto_keeps_to_lines_where_curves_decide_the_outcome() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=300), rng.laplace(size=(300, 2))])
+    made = RCI().fit(X, np.abs(X[:, 0]) > 1.0).provenance_["mechanism"]
+    assert made["taken"] == "linear" and "for certain" in made["why"]
+
+
 def test_it_is_the_default() -> None:
     assert {make().mechanism for make in (RCI, RCISurvival, RCIRegressor)} == {"auto"}
 

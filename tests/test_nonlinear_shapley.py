@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from rootcausal import RCI
-from rootcausal.nonlinear import coalitions
+from rootcausal.nonlinear import coalitions, shapley
 from rootcausal.nonlinear.curves import curve_at, pieces_at
 from rootcausal.nonlinear.shapley import people
 
@@ -108,6 +108,22 @@ def test_values_are_those_of_all_coalitions(
     assert near.mean() > 0.85
 
 
+def test_sampled_on_and_on_they_are_these_values(
+    model: RCI, patients: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So near that no other value of a game, such as Banzhaf's, would do."""
+    for name, value in {"SAMPLED_TO": 1e-9, "WORTH_IT": 0.0}.items():
+        monkeypatch.setattr(shapley, name, value)
+    attribution = model._model.attribution
+    attribution.__dict__.pop("_of_sampled", None)
+    told = model.explain(patients[:N_PATIENTS])
+    attribution.__dict__.pop("_of_sampled", None)
+    drawn = people(attribution.quantiles, attribution._drawn, 2**12, (11,))
+    exact = by_all_coalitions(model, errors_of(model, patients[:N_PATIENTS]), drawn)
+    away = np.abs(told.values[:, model._model.mechanism.order] - exact)
+    assert away.max() < 0.02 and away.mean() < 0.005
+
+
 def test_values_add_up_and_lines_are_exact(model: RCI, patients: pd.DataFrame) -> None:
     told = model.explain(patients)
     left = told.base_value + told.values.sum(axis=1) - model.decision_function(patients)
@@ -144,8 +160,6 @@ def test_standard_errors_are_as_large_as_errors_are(
     model: RCI, patients: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Against values that were sampled until nothing was left, with a seed of their own."""
-    from rootcausal.nonlinear import shapley
-
     told = model.explain(patients)
     attribution = model._model.attribution
     for name, value in {"SEED": 7, "SAMPLED_TO": 1e-9, "WORTH_IT": 0.0}.items():

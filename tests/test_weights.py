@@ -20,13 +20,14 @@ from page_facts import facts_of
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 from rootcausal.backends.choose import choose_table
 from rootcausal.cli.script import script_of
-from rootcausal.likelihood.likelihoods import HazardLikelihood, LogitLikelihood
+from rootcausal.likelihood.likelihoods import HazardLikelihood, LogitLikelihood, LossLikelihood
 from rootcausal.method.layout import Layout
 from rootcausal.method.missing.imputation import expectation_maximization, view_of
 from rootcausal.method.moments import describe_columns
 from rootcausal.method.pipeline import learn
 from rootcausal.method.row_weights import RowWeights, effective_rows
 from rootcausal.outcomes.binary import Binary
+from rootcausal.outcomes.count import Count
 from rootcausal.outcomes.survival import Survival
 
 N = 160
@@ -330,6 +331,15 @@ def test_likelihoods_count_rows_by_their_weights(penalized: bool) -> None:
     assert cox.scores(at).sum(axis=0) == pytest.approx(cox.at(at, False).score)
 
 
+def test_what_weighted_rows_add_to_the_slopes_of_counts_adds_up() -> None:
+    rng = np.random.default_rng(13)
+    Z, known = rng.normal(size=(60, 3)), np.column_stack([rng.poisson(2.0, size=60), np.ones(60)])
+    outcome = Count.of(known)
+    poisson = LossLikelihood.of(Z, outcome.rows(known), outcome, rng.integers(1, 9, size=60) / 4.0)
+    at = poisson.start + 0.1
+    assert poisson.scores(at).sum(axis=0) == pytest.approx(poisson.at(at, False).score)
+
+
 def test_a_hazard_of_weighted_rows_is_that_of_repeated_ones() -> None:
     """By Breslow's sums, without ties: a copy would tie with itself, so one row alone has the event."""
     rng, times = np.random.default_rng(12), counts()[:40] + 1
@@ -510,3 +520,40 @@ def test_look_asks_how_patients_were_chosen_and_proposes_sampling_weights(
     assert "inclusion weights" in ok(*line)
     table = written(tmp_path, X.assign(ill=y), "u.csv")
     assert ok("look", table, "--target", "ill").count("Chosen by diagnosis or severity?") == 1
+
+
+# --- what only rows of little weight have ------------------------------------------------------------------
+
+
+def nearly_none(*rows: int) -> np.ndarray:
+    weights = np.random.default_rng(0).uniform(1.0, 5.0, size=N)
+    weights[list(rows)] = 0.01
+    return weights
+
+
+@pytest.mark.parametrize("table", [labs, with_holes])
+def test_a_finding_of_rows_of_little_weight_is_one_of_the_columns(table: Any) -> None:
+    model, (ill,) = outcomes()["diagnosis"]
+    X = table().assign(rare=0)
+    X.loc[[3, 50], "rare"] = 1
+    X.loc[[3, 50], "ward"] = "q"
+    fitted = model().fit(X, ill, weights=nearly_none(3, 50))
+    assert fitted.provenance_["mechanism"]["asked"] == "auto"
+    assert np.isfinite(fitted.shapley_values(X)).all()
+    assert fitted.diagnose(X, ill, weights=nearly_none(3, 50)).checks
+    assert fitted.diagnose(X.drop([3, 50]), np.delete(ill, [3, 50])).checks
+
+
+def test_events_of_rows_of_little_weight_are_told_by_lines() -> None:
+    model, (time, _) = outcomes()["survival"]
+    event = np.arange(N) < 15
+    fitted = model().fit(labs(), time, event, weights=nearly_none(*range(15)))
+    assert "too alike in the outcome" in fitted.provenance_["mechanism"]["why"]
+
+
+def test_weights_by_which_one_row_counts_are_refused() -> None:
+    model, (ill,) = outcomes()["diagnosis"]
+    weights = np.full(N, 0.01)
+    weights[3] = 1_000.0
+    with pytest.raises(InputError, match=r"160 rows tell as much as one.*the largest, 1000, is right"):
+        model().fit(labs(), ill, weights=weights)

@@ -356,7 +356,9 @@ def arrows_spared(values: F64, y: np.ndarray) -> F64:
 def _arrow_costs(values: F64) -> F64:
     """(k, k): nats that the arrow between each two columns costs, given all the others."""
     n, k = values.shape
-    precision = np.linalg.pinv(np.corrcoef(values, rowvar=False).reshape(k, k), hermitian=True)
+    unit = standardized(values)  # of what does not vary in these rows, nothing
+    correlation = unit.T @ unit / n
+    precision = np.linalg.pinv(correlation, hermitian=True)
     scale = np.maximum(np.diagonal(precision), 1e-12)
     squared = np.clip(precision**2 / np.outer(scale, scale), 0.0, 1.0 - 1e-12)
     np.fill_diagonal(squared, 0.0)
@@ -414,7 +416,7 @@ def _story_of(
 def _whatever_the_order(place: int, y: np.ndarray, values: F64, measured: np.ndarray) -> float:
     """The same nats where the column comes after all the others, as an effect of D would."""
     last = np.append(np.delete(np.arange(values.shape[1]), place), place)
-    reordered = (values[:, last] - values[:, last].mean(axis=0)) / values[:, last].std(axis=0)
+    reordered = standardized(values[:, last])
     fit = PlainLogit.of(reordered, y)
     return _story_of(last.size - 1, reordered, y, values[:, place], measured, fit)[0]
 

@@ -102,6 +102,8 @@ def _no_curves(cohort: Cohort, settings: Settings, parameters: Mapping[str, Any]
     n, p = cohort.raw.shape
     if n < max(FEWEST_ROWS, FEWEST_A_COLUMN * p):
         return f"{n:,} rows are too few to tell curves among {plural(p, 'column')} from noise."
+    if cohort.outcome is not None and not cohort.outcome.is_enough(cohort.rows[1][cohort.counted]):
+        return "Patients who stand for all are too alike in the outcome to tell curves by it."
     draws = DRAWS if isinstance(cohort.raw, IncompleteRaw) else 1
     if p > MOST_NONLINEAR or n * p > SEARCHED_UNASKED or worth_a_gpu((draws * n, p)):
         return (
@@ -196,9 +198,12 @@ def _in_sight(cohort: Cohort, settings: Settings, learned: Learned, rows: _Compl
         some = np.sort(np.random.default_rng(0).choice(n, LOOKED_AT // q, replace=False))
         values, known = values[some], known[some]
         outcome = outcome.again(known)
-    raw = whole_rows("numba", values, outcome.rows(known))
+    # A rare finding may be missing from these rows.
+    varies, order = np.ptp(values, axis=0) > 0.0, learned.ordering.order
+    layout, order = cohort.layout.take(np.flatnonzero(varies)), (np.cumsum(varies) - 1)[order[varies[order]]]
+    raw = whole_rows("numba", np.asfortranarray(values[:, varies]), outcome.rows(known))
     described = describe_columns(raw, settings.prevalence)
-    return nats_in_sight(raw, described, cohort.layout, outcome, learned.ordering.order)
+    return nats_in_sight(raw, described, layout, outcome, order)
 
 
 def _learned(cohort: Cohort, settings: Settings, on_round: OnRound | None) -> Learned:

@@ -120,8 +120,11 @@ def _names(path: str | PathLike[str], kind: Format) -> Sequence[str]:
     return names_with_pandas(path, kind)
 
 
-def _derived(file: TableFile, kind: Format) -> Any:
-    """The table that a query or a data dictionary makes of a file, once; None where neither is given."""
+def _derived(file: TableFile, kind: Format, text_column: str | None = None) -> Any:
+    """The table that a query or a data dictionary makes of a file, once; None where neither is given.
+
+    A query finds ``text_column`` as it is written: of ids that it read as numbers no zero would come back.
+    """
     if kind == "duckdb" and file.sql is None:
         raise InputError(
             f"{shown(file)} is a database: say which rows with --sql, as in --sql 'SELECT * FROM "
@@ -129,16 +132,18 @@ def _derived(file: TableFile, kind: Format) -> Any:
         )
     if file.sql is None and file.redcap is None:
         return None
-    if "derived" not in file.seen:
-        own = TableFile(file.path, file.header, file.sheet, file.names)
+    own = TableFile(file.path, file.header, file.sheet, file.names)
+    names = [] if kind == "duckdb" else column_names(own)
+    written = text_column if file.sql is not None and text_column in names else None
+    key = "derived" if written is None else f"derived with {written}"
+    if key not in file.seen:
         if file.sql is not None:
-            whole = None if kind == "duckdb" else read_columns(own, column_names(own), None)
-            file.seen["derived"] = query_of(file, file.sql, whole)
+            whole = None if kind == "duckdb" else read_columns(own, names, written)
+            file.seen[key] = query_of(file, file.sql, whole)
         elif file.redcap is not None:
-            names = column_names(own)
             cells = read_columns(own, names, None, texts=names)
-            file.seen["derived"] = records_of(file, cells, dictionary_of(file.redcap))
-    return file.seen["derived"]
+            file.seen[key] = records_of(file, cells, dictionary_of(file.redcap))
+    return file.seen[key]
 
 
 def dictionary_of(path: str | PathLike[str]) -> Dictionary:
@@ -235,7 +240,7 @@ def read_columns(
     """
     kind = table_format(path)
     file = TableFile.of(path)
-    derived = _derived(file, kind)
+    derived = _derived(file, kind, text_column)
     if derived is not None:
         table = with_missing(derived.select(columns), na, text_column)
         return table if file.redcap is None else with_types(table, {text_column, *texts})

@@ -153,6 +153,13 @@ def facts_of(told: Told) -> dict[str, Any]:
     facts = {"rows": told.rows, "left_out": told.left_out}
     if told.whole and told.total <= MOST_ON_AVERAGE * told.rows:
         return {**facts, "whole": True, "effective": round(told.total), "as_sampled": tells}
+    counting = told.rows - told.left_out
+    if tells < 2 <= counting:
+        raise InputError(
+            f"by these weights {plural(counting, 'row')} tell as much as one of equal weight (effective "
+            "sample size), and at least two are needed: see whether the largest, "
+            f"{told.extremes[1]:g}, is right"
+        )
     return {**facts, "whole": False, "effective": tells}
 
 
