@@ -239,7 +239,8 @@ def _print_target(seen: "Look") -> None:
     repeated = any(finding.name == "repeated patients" for finding in seen.findings)
     of_what = "rows" if repeated else "patients"
     if seen.time is not None:
-        _paragraph(f"Time {quoted(seen.time)}: follow-up of {seen.followed}.")
+        if seen.followed:
+            _paragraph(f"Time {quoted(seen.time)}: follow-up of {seen.followed}.")
         if target.disease is not None and not target.guessed:
             _paragraph(
                 f"Event {quoted(target.name)}: {quoted(target.disease, 30)} is the event "
