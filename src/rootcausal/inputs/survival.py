@@ -372,8 +372,8 @@ def _warn_of_dates(shortest: float, longest: float, n_rows: int) -> None:
     """Say that times may be those of a calendar: then patients were not followed from zero on."""
     if without_a_start(shortest, longest, n_rows):
         warnings.warn(
-            f"times of follow-up are from {shortest:,g} to {longest:,g}, as of dates, or of ages: the time has "
-            "to count from each patient's start, which the model takes for zero; subtract the start, or "
+            f"times of follow-up are from {shortest:,g} to {longest:,g}, as of dates, or of ages: a time "
+            "has to count from each patient's start, which the model takes for zero; subtract the start, or "
             "name it by start= (--start)",
             RootCausalWarning,
             stacklevel=caller(),

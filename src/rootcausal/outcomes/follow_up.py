@@ -27,7 +27,7 @@ from ..method.table import EVENT, F64, FIRST, INTERVAL, OVER, PART, SCORE, Index
 MOST_INTERVALS = 100
 # A small stratum has so many, and the baseline of all strata together is kept at so many times.
 FEWEST_INTERVALS = 3
-# Of so many patients, some are followed for less than this share of the longest follow-up: else they are dates.
+# Of so many patients, some are followed for less than this share of the longest time: else these are dates.
 ROWS_TO_DOUBT, OF_THE_LONGEST = 20, 0.5
 MOST_EDGES_OF_STRATA = 400
 

@@ -349,7 +349,8 @@ def find_deciding(
             kind = "nominal"  # the codes of texts are in no order
         counts[:, place] = np.bincount(y[there], minlength=2)
         found[place] = auc_of(values[there].astype(float), y[there], kind)
-    leaks = by_values(found, counts, np.array([kinds[cells.name] != "number" for cells in asked], dtype=bool))
+    levels = np.array([kinds[cells.name] != "number" for cells in asked], dtype=bool)
+    leaks = by_values(found, counts, levels, fitted=False)
     sure, perhaps = (
         {asked[leak.column].name: f"AUC {leak.size:.3f}" for leak in leaks if leak.grade == grade}
         for grade in ("broken", "doubtful")
@@ -456,7 +457,7 @@ def find_parts(
         cells = asked[leak.column]
         found[cells.name] = f"= {one_line(as_text(cells.different[leak.level]), 30)}, {of_level}"
     text = (
-        "{columns}: next to everybody with that level is {who.one_ill}. A part of the outcome, or "
+        "{columns}: nearly everybody with that level is {who.one_ill}. A part of the outcome, or "
         "{who.outcome} before the study? Neither is a cause of it."
     )
     return about("part of the outcome", found, text, who=who)
