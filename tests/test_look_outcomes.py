@@ -206,7 +206,9 @@ def test_yes_or_no_can_be_said() -> None:
 def test_a_target_that_does_not_say_that_it_ends_anything_is_asked_about() -> None:
     seen = look(table(week=TIME, arrest=EVENT), "arrest")
     one = named(seen, "follow-up")
-    assert one is not None and not one.in_line and "'week' may be how long" in one.sentence
+    assert one is not None and "'week' may be how long" in one.sentence
+    assert "--time 'week' --event 'arrest'" in one.sentence and one.options == (("--after", "week"),)
+    assert [found.name for found in seen.findings if "week" in found.columns] == ["follow-up"]
     assert line(seen) == "fit t.csv --target arrest --after week --out model.rci"
     assert line(look(table(week=TIME, arrest=EVENT), "arrest", time="week")).startswith(
         "fit t.csv --time week --event arrest"

@@ -24,7 +24,7 @@ from .target import LABEL, MOST_LABELS, TargetFacts, candidates, in_doubt
 
 # A time that more patients lack is known of the dead only, say: no time of follow-up of all.
 MOST_MISSING = 0.2
-NO_START = "no start"
+FOLLOW_UP, NO_START = "follow-up", "no start"
 DEATH = ("death", "dead", "died", "os", "mortality", "vital")
 
 
@@ -81,12 +81,13 @@ def find_pair(time: str, event: str, sure: bool) -> list[Finding]:
             f"event ended that. Both together are the outcome: with {quoted(event)} alone, who was followed "
             "for a month counts as healthy as who was followed for ten years."
         )
-        return [Finding("follow-up", (time,), sentence, options, True)]
+        return [Finding(FOLLOW_UP, (time,), sentence, options, True)]
     sentence = (
         f"Column {quoted(time)} may be how long patients were followed. If {quoted(event)} says whether that "
-        "ended with the event, both together are the outcome."
+        f"ended with the event, both together are the outcome: --time {quoted(time)} --event "
+        f"{quoted(event)}. Else it is known only with the outcome, and is left out."
     )
-    return [Finding("follow-up", (time,), sentence, options)]
+    return [Finding(FOLLOW_UP, (time,), sentence, (("--after", time),), True)]
 
 
 def ends_of_intervals(columns: Sequence[Counted]) -> tuple[str, str] | None:

@@ -99,10 +99,12 @@ def find_after(
     target: str,
     sample: Index,
     time: Counted | None = None,
+    told: Set[str] = frozenset(),
 ) -> list[Finding]:
     """Columns that may come after the outcome, or be another form of it; numbers are ranked in ``sample``.
 
-    ``time`` is how long patients were followed, where that is part of the outcome.
+    ``time`` is how long patients were followed, where that is part of the outcome; of what is ``told`` so
+    already nothing more is said.
     """
     asked = [c for c in columns if kinds[c.name] in FITTED and c.name != target]
     names = [cells.name for cells in asked]
@@ -117,7 +119,7 @@ def find_after(
     later = measured_later([*names, target], target if time is None else None)
     later = tuple(name for name in later if name not in (*after, target))
     found = [
-        *_by_name(after, later, target, timed=time is not None),
+        *_by_name([name for name in after if name not in told], later, target, timed=time is not None),
         *_to_decide(before, diagnoses),
         *_with_follow_up(asked, (*after, *later), sample, time),
     ]

@@ -18,6 +18,7 @@ from .counts import Counted, counted_of
 from .duplicates import find_coarser, find_computed, find_copies, find_recorded, find_repeated_rows
 from .findings import Finding
 from .follow_up import (
+    FOLLOW_UP,
     as_event,
     ends_of_intervals,
     event_codes,
@@ -352,7 +353,11 @@ def _of_outcome(
     def left() -> list[Counted]:
         return _kept(variables, [*said, *found])
 
-    found += find_after(left(), kinds, target, rows, None if time is None else amount)
+    # What may be the time of follow-up is asked about once, and tells what goes with it all the same.
+    follow_up = [one for one in said if one.name == FOLLOW_UP]
+    beside = _kept(variables, [one for one in [*said, *found] if one not in follow_up])
+    told = {name for one in follow_up for name in one.columns}
+    found += find_after(beside, kinds, target, rows, None if time is None else amount, told)
     found += find_telling_absence(left(), kinds, seen.ill, seen.who)
     found += find_parts(left(), kinds, seen.ill, seen.who)
     found += find_deciding(left(), kinds, seen.ill, _both_classes(seen.ill, rows), seen.who)

@@ -15,6 +15,7 @@ from ..inputs.repeated_ids import differing, in_words, unique_within
 from ..inputs.rules import MOSTLY_MISSING
 from ..method.table import F64, LARGEST, Index
 from ..name_hints.columns import says_codes, says_id, says_order, says_patient, says_person, says_site
+from ..name_hints.endpoints import says_end
 from ..name_hints.exogenous import says_first
 from ..name_hints.words import tokens, words
 from ..wording import amount, listed, one_line, plural, quoted
@@ -145,7 +146,9 @@ def _of_patients(
             f" Nearly every patient has one row for each level of {shown}, as of several events or visits: "
             "keep the rows of one level in the file, or the model mixes them."
         )
-    return Finding("repeated patients", (name, *arms, *parts), sentence, option, True)
+    # Of what says which visit a row is, it is not asked again whether it came after the outcome.
+    visits = tuple(("--drop", one) for one in parts if says_end(one))
+    return Finding("repeated patients", (name, *arms, *parts), sentence, (*option, *visits), True)
 
 
 def _parts_of_patients(of_id: Index, columns: Sequence[Counted]) -> list[str]:
