@@ -156,12 +156,12 @@ def test_no_dependence_is_a_warning_and_all_zero() -> None:
 def test_more_candidates_than_rows_is_a_warning(attribution: str) -> None:
     cohort = simulate(30, 60, random_state=0)
     with (
-        pytest.warns(UserWarning, match="residual variance is exhausted after 29 roots"),
+        pytest.warns(UserWarning, match="nothing is left to explain after 29 variables"),
         pytest.warns(UserWarning, match="separate the classes perfectly"),
     ):
         model = RCI(alpha=1.0, attribution=attribution).fit(cohort.X, cohort.y)
     assert model.causal_order_.size == 29
-    with pytest.warns(UserWarning, match="exhausted after 29 roots"):
+    with pytest.warns(UserWarning, match="nothing is left to explain after 29 variables"):
         assert DirectLiNGAM().fit(cohort.X).causal_order_.size == 29
 
 

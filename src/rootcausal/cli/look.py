@@ -221,7 +221,10 @@ def _ask_how_chosen(seen: "Look") -> None:
     """Ask what no table shows: whether some were likelier to come into it than others."""
     weighed = any(option == "--weights" for one in seen.findings for option, *_ in one.options)
     if seen.target is not None and seen.strata is None and not weighed:
-        _paragraph("Chosen by diagnosis or severity? Then rows need inclusion weights: --weights COLUMN.")
+        _paragraph(
+            "Did some patients come into the table more easily, as the severely ill do? Then a column of "
+            "weights has to say how many patients each row stands for: --weights COLUMN."
+        )
 
 
 def _print_target(seen: "Look") -> None:

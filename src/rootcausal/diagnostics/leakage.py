@@ -77,8 +77,8 @@ def _spec(number: str, fine: str, few: Text, *limits: tuple[str, str]) -> CheckS
             "cannot tell, levels": Text(
                 "{names} {names:goes|go} closely with the diagnosis (in {pairs} at best). Of a column with "
                 "levels nothing in the table shows whether it comes before the diagnosis or after.",
-                "{names} may come after the diagnosis: only who knows when {names:it was|they were} measured "
-                "can tell.",
+                "{names} may come after the diagnosis: only those who know when {names:it was|they were} "
+                "measured can tell.",
                 "ask when {names:it was|they were} measured; what came after the diagnosis is left out with "
                 "--after COLUMN.",
             ),

@@ -386,7 +386,7 @@ def _instead_of_zero(n_zero: int, shortest: float) -> float:
         raise InputError("all times of follow-up are zero: time must say how long each patient was followed")
     warnings.warn(
         f"{plural(n_zero, 'time')} of follow-up {'is' if n_zero == 1 else 'are'} zero: such a patient counts "
-        "as followed for less time than anybody else",
+        "as the first to leave follow-up",
         RootCausalWarning,
         stacklevel=caller(),
     )

@@ -174,8 +174,8 @@ def find_event(facts: TargetFacts, time: Counted, n_gone: int) -> list[Finding]:
         found.append(Finding("time", (time.name,), sentence))
     elif zero:
         sentence = (
-            f"{plural(zero, 'time')} of 0 in {quoted(time.name)}: such patients count as followed for less "
-            "than anybody else."
+            f"{plural(zero, 'time')} of 0 in {quoted(time.name)}: such patients count as the first to leave "
+            "follow-up."
         )
         found.append(Finding("time", (time.name,), sentence))
     return found
