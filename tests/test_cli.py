@@ -123,7 +123,7 @@ def test_a_failing_write_names_its_file(cohort: Path, monkeypatch: pytest.Monkey
 
 
 def test_interrupted_fit_leaves_no_model(cohort: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: Any) -> None:
+    def interrupt(*_: Any, **given: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(RCI, "fit", interrupt)
@@ -139,10 +139,10 @@ class OfALibraryWarning(UserWarning, DeprecationWarning):
 def test_library_warnings_are_single_lines(cohort: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain_fit = RCI.fit
 
-    def fit_with_warning(self: RCI, X: Any, y: Any) -> RCI:
+    def fit_with_warning(self: RCI, X: Any, y: Any, **given: Any) -> RCI:
         warnings.warn("two\nlines \x1b[2J", UserWarning, stacklevel=1)
         warnings.warn("'oneOf' deprecated - use 'one_of'", OfALibraryWarning, stacklevel=1)
-        return plain_fit(self, X, y)
+        return plain_fit(self, X, y, **given)
 
     monkeypatch.setattr(RCI, "fit", fit_with_warning)
     result = run("fit", cohort, "--target", "d", "--id", "patient", "--out", cohort.with_name("m.rci"))

@@ -188,10 +188,11 @@ def test_text_is_reported_with_advice_and_a_limit(tmp_path: Path) -> None:
 def test_the_cell_that_is_no_number_is_the_one_named(tmp_path: Path, cell: str, good: str) -> None:
     rows = "".join(f"{k},{k}.5,0\n" for k in range(10))
     path = write(tmp_path, f"a,b,d\n{rows}6,{good},1\n7,{cell},0\n8,x,1\n")
-    assert (
-        f"numbers and other text are mixed: {quoted(cell)} in 'b'. Correct these cells, or leave"
-        in message(path)
+    of_a_limit = (
+        f"Where that is a limit of detection, say --limit 'b={cell}'; else correct these cells, or leave"
     )
+    remedy = of_a_limit if cell.startswith("<") else "Correct these cells, or leave"
+    assert f"numbers and other text are mixed: {quoted(cell)} in 'b'. {remedy}" in message(path)
 
 
 def test_the_cell_is_found_far_down_a_long_table(tmp_path: Path) -> None:

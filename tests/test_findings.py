@@ -318,7 +318,7 @@ def test_only_what_is_the_users_to_mend_is_noted() -> None:
 @pytest.mark.parametrize(
     ("method", "told"),
     [
-        (RCI(), "numbers and other text are mixed: '<0.3' in 'x1', 'high' in 'x2'. Correct these cells"),
+        (RCI(), "numbers and other text are mixed: '<0.3' in 'x1', 'high' in 'x2'. Where that is a limit"),
         (TTest(), "columns 'x1', 'x2' are not numeric (for instance '<0.3' in 'x1')"),
     ],
     ids=["RCI", "TTest"],

@@ -53,7 +53,7 @@ def heard_fit(animal: GradedAnimal, variant: str, attribution: str) -> tuple[Mod
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         # At this level the test drops something of small cohorts too.
-        model = animal.estimator(variant=variant, attribution=attribution, alpha=0.5)
+        model = animal.estimator(variant=variant, attribution=attribution, alpha=0.5, mechanism="linear")
         model.fit(animal.X, *animal.outcome)
     return model, tuple(str(warning.message) for warning in heard)
 
@@ -65,7 +65,11 @@ def fitted(animal: GradedAnimal, attribution: str = "sharp") -> Any:
 @cache
 def resampled(animal: GradedAnimal) -> Any:
     with documented_warnings(animal):
-        return animal.estimator(alpha=0.5).fit(animal.X, *animal.outcome).bootstrap(RESAMPLES)
+        return (
+            animal.estimator(alpha=0.5, mechanism="linear")
+            .fit(animal.X, *animal.outcome)
+            .bootstrap(RESAMPLES)
+        )
 
 
 @cache
@@ -161,7 +165,7 @@ def test_backends_agree(animal: GradedAnimal) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         one, other = (
-            animal.estimator(backend=backend, alpha=0.5).fit(animal.X, *animal.outcome)
+            animal.estimator(backend=backend, alpha=0.5, mechanism="linear").fit(animal.X, *animal.outcome)
             for backend in ("numpy", "numba")
         )
     assert one.causal_order_.tolist() == other.causal_order_.tolist()

@@ -16,6 +16,7 @@ from rootcausal import RCI, InputError, RCIRegressor, RCISurvival, load
 from rootcausal.backends import choose
 from rootcausal.backends.cpu.rows import NumbaRaw, NumbaTable
 from rootcausal.diagnostics.reverse_causation import log_density
+from rootcausal.estimators import mechanism_choice
 
 MECHANISMS = ["linear", "nonlinear", "auto"]
 OUTCOMES = [*MECHANISMS, "survival", "number"]
@@ -196,16 +197,18 @@ class CardRaw(NumbaRaw):
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stand-in for a machine with a GPU that every fit is worth."""
     monkeypatch.setattr(choose, "_gpu_is_worth_it", lambda shape: True)
+    monkeypatch.setattr(mechanism_choice, "worth_a_gpu", lambda shape: True)
     monkeypatch.setattr(choose, "_gpu_table", lambda X, y: CardRaw(X, y))
 
 
 @pytest.mark.usefixtures("gpu")
 def test_auto_takes_a_backend_that_offers_the_sums_of_the_mechanism() -> None:
     X, y = at_the_ceiling(0.1)
-    assert RCI().fit(X, y).provenance_["backend"] == "cupy"
-    for mechanism in ("nonlinear", "auto"):
-        model = RCI(mechanism=mechanism).fit(X, y).bootstrap(2)
-        assert model.provenance_["backend"] == "numba"
+    assert RCI(mechanism="linear").fit(X, y).provenance_["backend"] == "cupy"
+    model = RCI(mechanism="nonlinear").fit(X, y).bootstrap(2)
+    assert model.provenance_["backend"] == "numba"
+    model = RCI().fit(X, y).bootstrap(2)
+    assert model.provenance_["backend"] == "cupy" and model.provenance_["mechanism"]["taken"] == "linear"
     with pytest.raises(InputError, match=r"not on a GPU.*backend='auto'"):
         RCI(mechanism="nonlinear", backend="cupy").fit(X, y)
     model = RCI(mechanism="auto", backend="cupy").fit(X, y)

@@ -105,7 +105,7 @@ def test_a_hidden_cause_is_found_and_said(model: RCI) -> None:
 
 def test_nothing_changes_unless_it_is_asked_for(cohort: tuple[pd.DataFrame, np.ndarray], model: RCI) -> None:
     X, y = cohort
-    plain = RCI().fit(X, y)
+    plain = RCI(mechanism="linear").fit(X, y)
     assert plain.merged_sets_ == () and "merged" not in plain.provenance_
     explanation = plain.explain(X)
     assert explanation.sets == () and explanation.set_values.shape == (len(X), 0)
@@ -510,7 +510,7 @@ def test_options_that_mean_nothing_are_wrong_usage(file: Path, tmp_path: Path) -
 def test_the_zoo_is_read_as_one_or_apart(animal: Animal, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        model = RCI(confounding="merge").fit(animal.X, animal.y)
+        model = RCI(confounding="merge", mechanism="linear").fit(animal.X, animal.y)
         explanation = model.explain(animal.X)
         plain = fitted(animal)
     np.testing.assert_array_equal(model.causal_order_, plain.causal_order_)

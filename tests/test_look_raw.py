@@ -392,7 +392,7 @@ def test_what_was_computed_from_two_others() -> None:
 def test_a_sampling_weight_is_no_body_weight() -> None:
     survey = np.where(np.arange(N) % 25 == 0, 0, np.exp(5 + 2 * NOISE[:, 2])).round(1)
     seen = look(table(weight=survey), "ill")
-    assert options(seen, "--drop") == ["weight"] and options(seen, "--na") == []
+    assert options(seen, "--weights") == ["weight"] and options(seen, "--drop") == options(seen, "--na") == []
     body = np.where(np.arange(N) % 25 == 0, 0, 70 + 12 * NOISE[:, 2]).round(1)
     seen = look(table(weight=body), "ill")
     assert options(seen, "--drop") == [] and options(seen, "--na") == ["weight=0"]

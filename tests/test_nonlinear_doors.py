@@ -14,6 +14,7 @@ import pytest
 from command_line import run
 from intervals_by_hand import assert_intervals_of_resamples
 from zoo import ZOO, Animal
+from zoo_fits import documented_warnings, fitted
 
 from rootcausal import RCI, InputError, Knowledge, RCIRegressor, RCISurvival, plots
 from rootcausal.data import load_pbc, simulate
@@ -163,12 +164,12 @@ def test_where_nothing_bends_no_curve_is_searched(monkeypatch: pytest.MonkeyPatc
         assert said["taken"] == "linear" and "No curve and no product" in said["why"]
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(200, 201), (700, 3)])
+@pytest.mark.parametrize(("rows", "columns"), [(410, 201), (700, 3)])
 def test_of_large_tables_curves_are_searched_when_asked_for(
     rows: int, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And nobody is warned that some columns were not looked at."""
-    monkeypatch.setattr(mechanism_choice, "SEARCHED_UNASKED", 200 * 201)
+    monkeypatch.setattr(mechanism_choice, "SEARCHED_UNASKED", 410 * 201)
     rng = np.random.default_rng(0)
     X = rng.laplace(size=(rows, columns))
     y = (2.0 * X[:, 0] ** 2 + X[:, 1] + rng.logistic(size=rows) > 2.0).astype(int)
@@ -369,6 +370,21 @@ def test_the_zoo(animal: Animal) -> None:
     spread = dict(zip(animal.names, told.values.std(axis=0), strict=True))
     weakest = min((spread[name] for name in animal.raises + animal.lowers), default=0.5)
     assert [name for name in animal.null if spread[name] >= 0.5 * weakest] == []
+
+
+@pytest.mark.parametrize("animal", [one for one in ZOO if not one.refused], ids=lambda animal: animal.name)
+def test_the_zoo_by_default(animal: Animal) -> None:
+    """What is heard is what is documented, whichever mechanism is taken; where lines are, it is their fit."""
+    with documented_warnings(animal):
+        model = RCI().fit(animal.X, animal.y)
+    told = model.explain(animal.X)
+    assert np.isfinite(told.values).all()
+    adds_up = told.base_value + told.values.sum(axis=1)
+    np.testing.assert_allclose(adds_up, told.predictor, atol=1e-9 * max(1.0, np.abs(told.predictor).max()))
+    said = model.provenance_["mechanism"]
+    assert said["asked"] == "auto" and said["why"].endswith(".")
+    if said["taken"] == "linear":
+        np.testing.assert_array_equal(model.shapley_values(animal.X), fitted(animal).shapley_values(animal.X))
 
 
 @pytest.mark.parametrize(

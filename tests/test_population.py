@@ -339,7 +339,7 @@ def test_the_likelihood_of_all_columns_moves_by_the_intercept_alone() -> None:
 @pytest.mark.parametrize("prevalence", [0.02, 0.1, 0.25])
 def test_mean_risk_is_the_prevalence(prevalence: float, attribution: str) -> None:
     drawn = study(7, prevalence, n_cases=1000, n_controls=1000)
-    model = RCI(prevalence=prevalence, attribution=attribution).fit(drawn.X, drawn.y)
+    model = RCI(prevalence=prevalence, attribution=attribution, mechanism="linear").fit(drawn.X, drawn.y)
     rows = np.average(model.predict_proba(drawn.X)[:, 1], weights=row_weights(drawn.y, prevalence))
     assert rows == pytest.approx(prevalence, rel=0.1)
     assert model.predict_proba(drawn.population)[:, 1].mean() == pytest.approx(prevalence, rel=0.1)
@@ -365,7 +365,7 @@ def test_paths_are_as_sure_as_the_effective_rows(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(NumbaTable, "loops", COMPILED._replace(trace_back=trace_back))
     drawn = study(8, 0.02)
     for prevalence in (None, 0.02):
-        RCI(prevalence=prevalence).fit(drawn.X, drawn.y)
+        RCI(prevalence=prevalence, mechanism="linear").fit(drawn.X, drawn.y)
     w = row_weights(drawn.y, 0.02)
     assert told[0] == 400
     assert told[1] == pytest.approx(w.sum() ** 2 / (w @ w))
@@ -385,7 +385,7 @@ def test_resamples_have_the_cases_and_controls_of_the_study(monkeypatch: pytest.
             seen.append(np.bincount(asked[2]).tolist())
             return choose(*asked)
 
-        model = RCI(prevalence=prevalence).fit(drawn.X, drawn.y)
+        model = RCI(prevalence=prevalence, mechanism="linear").fit(drawn.X, drawn.y)
         with monkeypatch.context() as patch:
             patch.setattr(learning_module, "whole_rows", counting)
             model.bootstrap(6)
@@ -401,9 +401,9 @@ def test_resamples_by_class_are_drawn_with_replacement_and_by_number(monkeypatch
     assert np.bincount(y[drawn[0]]).tolist() == np.bincount(y).tolist()
     assert 80 < np.unique(drawn[0]).size < 125
     study_ = study(10, 0.05, n_cases=40, n_controls=60)
-    model = RCI(prevalence=0.05).fit(study_.X, study_.y).bootstrap(4)
+    model = RCI(prevalence=0.05, mechanism="linear").fit(study_.X, study_.y).bootstrap(4)
     monkeypatch.setattr(resample_module, "TRIED_HERE", 0)  # both in workers
-    fewer = RCI(prevalence=0.05).fit(study_.X, study_.y).bootstrap(2, n_jobs=2)
+    fewer = RCI(prevalence=0.05, mechanism="linear").fit(study_.X, study_.y).bootstrap(2, n_jobs=2)
     for one, again in zip(fewer.bootstrap_.models, model.bootstrap_.models, strict=False):
         np.testing.assert_array_equal(one.attribution.coef, again.attribution.coef)
         assert one.base_value == again.base_value
@@ -448,7 +448,10 @@ def test_copies_are_found_whatever_the_classes_weigh() -> None:
 @every_animal
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_zoo_with_a_prevalence(animal: Animal) -> None:
-    plain, fast = (RCI(prevalence=0.1, backend=name).fit(animal.X, animal.y) for name in ("numpy", "numba"))
+    plain, fast = (
+        RCI(prevalence=0.1, backend=name, mechanism="linear").fit(animal.X, animal.y)
+        for name in ("numpy", "numba")
+    )
     assert finite(
         plain.coef_, plain.intercept_, plain.shapley_values(animal.X), plain._model.mechanism.mixing
     )

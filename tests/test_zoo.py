@@ -165,7 +165,7 @@ def test_bootstrap(animal: Animal, tmp_path: Path) -> None:
     low, high = resamples.place_quantiles(0.1, 0.9)[:, resamples.selection_frequency > 0]
     assert (low <= high).all()
     with documented_warnings(animal), joblib.parallel_config("threading", n_jobs=2):
-        model = RCI().fit(animal.X, animal.y)
+        model = RCI(mechanism="linear").fit(animal.X, animal.y)
         again = model.bootstrap(RESAMPLES, resume=tmp_path / "resamples.npz").bootstrap_
     assert np.array_equal(again.places, resamples.places, equal_nan=True)
 

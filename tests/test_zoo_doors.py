@@ -128,7 +128,7 @@ def same_as_in_memory(model: RCI, expected: RCI) -> None:
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 def test_backend(animal: Animal, backend: str) -> None:
     with documented_warnings(animal):
-        same_as_in_memory(RCI(backend=backend).fit(animal.X, animal.y), fitted(animal))
+        same_as_in_memory(RCI(backend=backend, mechanism="linear").fit(animal.X, animal.y), fitted(animal))
 
 
 @every_animal_of_numbers
@@ -176,8 +176,8 @@ def test_what_is_known_holds(animal: Animal, client_of_threads: Any, tmp_path: P
 
     known = known_of(animal)
     with documented_warnings(animal):
-        model = RCI(knowledge=known).fit(animal.X, animal.y).bootstrap(3, random_state=0)
-        twins = [RCI(knowledge=known, backend="numpy").fit(animal.X, animal.y)]
+        model = RCI(knowledge=known, mechanism="linear").fit(animal.X, animal.y).bootstrap(3, random_state=0)
+        twins = [RCI(knowledge=known, backend="numpy", mechanism="linear").fit(animal.X, animal.y)]
         if animal.name in KNOWN_ON_A_CLUSTER:
             rows = dd.from_pandas(animal.table, npartitions=3)
             twins.append(RCI(knowledge=known, backend="dask").fit(rows, "ill"))
@@ -224,8 +224,8 @@ def test_on_a_log_scale(animal: Animal, tmp_path: Path) -> None:
     by_hand = table.assign(**{name: np.log(pd.to_numeric(table[name])) for name in logs})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is documented for the columns need not hold for logarithms
-        expected = RCI().fit(by_hand, animal.y)
-        model = RCI(log=logs).fit(animal.X, animal.y).bootstrap(2)
+        expected = RCI(mechanism="linear").fit(by_hand, animal.y)
+        model = RCI(log=logs, mechanism="linear").fit(animal.X, animal.y).bootstrap(2)
     same_as_in_memory(model, expected)
     few = a_few(animal)
     explanation, places = model.explain(animal.variables(few)), [animal.names.index(name) for name in logs]

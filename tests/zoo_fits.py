@@ -37,7 +37,7 @@ def heard_fit(animal: Animal, variant: str, attribution: str) -> tuple[RCI, tupl
     """A fitted model, and the warnings that were heard."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        model = RCI(variant=variant, attribution=attribution).fit(animal.X, animal.y)
+        model = RCI(variant=variant, attribution=attribution, mechanism="linear").fit(animal.X, animal.y)
     return model, tuple(str(warning.message) for warning in heard)
 
 
@@ -58,7 +58,7 @@ def documented_warnings(animal: Any) -> Iterator[None]:
 @cache
 def resampled(animal: Animal) -> RCI:
     with documented_warnings(animal):
-        return RCI().fit(animal.X, animal.y).bootstrap(RESAMPLES)
+        return RCI(mechanism="linear").fit(animal.X, animal.y).bootstrap(RESAMPLES)
 
 
 @cache
