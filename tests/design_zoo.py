@@ -112,7 +112,7 @@ def sets_that_tell_nothing(rng):
     return X, (y,), {"strata": sets}
 
 
-@design(RCI, warns=("residual variance is exhausted",), **LABS)
+@design(RCI, warns=("nothing is left to explain after",), **LABS)
 def a_sum_within_sets_only(rng):
     """Overall no column is made of the others; within sets ``total`` is, but for what the set shares."""
     sets = np.repeat(np.arange(120), 2)

@@ -102,9 +102,7 @@ def test_the_cell_that_is_no_number_is_the_example(
     frame: pd.DataFrame, cells: Iterable[object], strange: str
 ) -> None:
     column = ([strange, *cells] * 6)[:60]
-    assert f"numbers and other text are mixed: '{strange}' in 'iron'. Correct" in refused(
-        frame.assign(iron=column)
-    )
+    assert f"numbers and other text are mixed: '{strange}' in 'iron'. " in refused(frame.assign(iron=column))
 
 
 def test_duplicate_names(frame: pd.DataFrame) -> None:
@@ -156,12 +154,12 @@ def test_no_dependence_is_a_warning_and_all_zero() -> None:
 def test_more_candidates_than_rows_is_a_warning(attribution: str) -> None:
     cohort = simulate(30, 60, random_state=0)
     with (
-        pytest.warns(UserWarning, match="residual variance is exhausted after 29 roots"),
+        pytest.warns(UserWarning, match="nothing is left to explain after 29 variables"),
         pytest.warns(UserWarning, match="separate the classes perfectly"),
     ):
         model = RCI(alpha=1.0, attribution=attribution).fit(cohort.X, cohort.y)
     assert model.causal_order_.size == 29
-    with pytest.warns(UserWarning, match="exhausted after 29 roots"):
+    with pytest.warns(UserWarning, match="nothing is left to explain after 29 variables"):
         assert DirectLiNGAM().fit(cohort.X).causal_order_.size == 29
 
 

@@ -358,8 +358,7 @@ def test_zero_is_said_and_taken(tmp_path: Path) -> None:
     result = run("fit", path, *TIMES, "--id", "patient", "--out", tmp_path / "m.rci")
     assert result.exit_code == 0
     assert [line for line in result.stderr.splitlines() if "3 times of follow-up are zero" in line] == [
-        "warning: 3 times of follow-up are zero: such a patient counts as followed for less time than "
-        "anybody else"
+        "warning: 3 times of follow-up are zero: such a patient counts as the first to leave follow-up"
     ]
 
 

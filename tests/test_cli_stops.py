@@ -146,6 +146,22 @@ def test_a_stopped_command_says_so_in_one_line(tmp_path: Path, number: signal.Si
     assert os.listdir(tmp_path) == []
 
 
+def test_a_stop_within_a_callback_of_a_library_is_heard_after_it(tmp_path: Path) -> None:
+    """As within one of llvmlite's while it compiles: an error there is printed by Python, and dropped."""
+    script = (
+        "import ctypes, os, signal, time, rootcausal.data as data, rootcausal.cli as cli\n"
+        "def wait(**_):\n"
+        "    ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGTERM))()\n"
+        "    time.sleep(60)\n"
+        "data.simulate = wait\n"
+        "cli.main()\n"
+    )
+    with start(script, "simulate", "--out", tmp_path / "c.csv") as process:
+        _, stderr = process.communicate(timeout=LONG_ENOUGH)
+    assert stderr == "error: terminated; unfinished files were removed.\n"
+    assert process.returncode == 128 + signal.SIGTERM
+
+
 def test_signals_that_are_ignored_stay_ignored(tmp_path: Path) -> None:
     script = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + WAITING.format(finally_="pass")
     with start(script, "simulate", "--out", tmp_path / "c.csv") as process:

@@ -69,7 +69,7 @@ def test_few_patients_of_both_kinds_are_checked_in_full(
     X, y = cohort
     rows = [*np.flatnonzero(y == 1)[:n], *np.flatnonzero(y == 0)[:2]]
     model.report(X.iloc[rows], tmp_path / "page.html", y=y[rows])
-    assert len(facts_of(tmp_path / "page.html")["made"]["checks"]) == 12
+    assert len(facts_of(tmp_path / "page.html")["made"]["checks"]) == 13
 
 
 def test_labels_that_the_model_does_not_know(cohort: tuple[pd.DataFrame, np.ndarray], model: RCI) -> None:
@@ -146,7 +146,7 @@ def test_labels_of_any_library(kind: str, cohort: tuple[pd.DataFrame, np.ndarray
     X, y = cohort
     again = RCI(alpha=0.5).fit(X, WHOLE[kind](y))
     np.testing.assert_array_equal(again.coef_, model.coef_)
-    assert len(again.diagnose(X, WHOLE[kind](y)).checks) == 12
+    assert len(again.diagnose(X, WHOLE[kind](y)).checks) == 13
 
 
 # --- a query is no table --------------------------------------------------------------------------------

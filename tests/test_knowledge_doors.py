@@ -124,9 +124,9 @@ def test_lingam_hands_what_is_known_to_the_search(monkeypatch: pytest.MonkeyPatc
 
 
 def test_nothing_known_changes_nothing() -> None:
-    plain = RCI().fit(FRAME, COHORT.y)
+    plain = RCI(mechanism="linear").fit(FRAME, COHORT.y)
     for nothing in (Knowledge(), {}):
-        model = RCI(knowledge=nothing).fit(FRAME, COHORT.y)
+        model = RCI(knowledge=nothing, mechanism="linear").fit(FRAME, COHORT.y)
         assert model._encoding.layout.precedence is None
         assert model.coef_.tolist() == plain.coef_.tolist()
         assert model._cohort.fingerprint(0) == plain._cohort.fingerprint(0)

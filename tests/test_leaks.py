@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import mannwhitneyu, norm
+from sklearn.metrics import roc_auc_score
 
 from rootcausal import RCI, Knowledge
 from rootcausal.data import simulate
@@ -407,3 +408,18 @@ def test_look_and_check_agree(leak, worst, tmp_path):
     checked = json.loads(ok("check", tmp_path / "c.csv", "--target", "d", "--json"))["checks"]
     (check,) = [check for check in checked if check["name"] == "gives_away"]
     assert (check["verdict"], check["variables"]) == (worst, ["seen"])
+
+
+def test_look_asks_of_what_will_make_up_the_model(tmp_path):
+    """As 'edrel' of nwtco: an AUC just below the limit, and nearly all that the model knows."""
+    X, y, rng = cohort(79, 2000)
+    X["seen"] = 2.27 * y + rng.standard_normal(2000)
+    alone = roc_auc_score(y, X["seen"])
+    assert 0.94 < alone < 0.95
+    X.assign(d=y).to_csv(tmp_path / "c.csv", index=False)
+    checked = json.loads(ok("check", tmp_path / "c.csv", "--target", "d", "--json"))["checks"]
+    (check,) = [check for check in checked if check["name"] == "gives_away"]
+    assert (check["verdict"], check["variables"]) == ("doubtful", ["seen"])
+    said = json.loads(ok("look", tmp_path / "c.csv", "--target", "d", "--json"))["findings"]
+    (one,) = [one for one in said if "seen" in one["columns"]]
+    assert one["name"] == "nearly decides" and not one["in_fit"]

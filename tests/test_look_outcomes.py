@@ -12,8 +12,10 @@ import pyarrow.csv as arrow_csv
 import pytest
 from command_line import error, ok, run
 
+from rootcausal import RCISurvival
+from rootcausal.errors import RootCausalWarning
 from rootcausal.inputs.labels import asks_who_is_well
-from rootcausal.name_hints.endpoints import belong_together, time_of
+from rootcausal.name_hints.endpoints import belong_together, says_end, time_of
 from rootcausal.profiling.findings import Finding
 from rootcausal.profiling.fit_line import fit_arguments, look_arguments
 from rootcausal.profiling.look import Look, look
@@ -204,7 +206,9 @@ def test_yes_or_no_can_be_said() -> None:
 def test_a_target_that_does_not_say_that_it_ends_anything_is_asked_about() -> None:
     seen = look(table(week=TIME, arrest=EVENT), "arrest")
     one = named(seen, "follow-up")
-    assert one is not None and not one.in_line and "'week' may be how long" in one.sentence
+    assert one is not None and "'week' may be how long" in one.sentence
+    assert "--time 'week' --event 'arrest'" in one.sentence and one.options == (("--after", "week"),)
+    assert [found.name for found in seen.findings if "week" in found.columns] == ["follow-up"]
     assert line(seen) == "fit t.csv --target arrest --after week --out model.rci"
     assert line(look(table(week=TIME, arrest=EVENT), "arrest", time="week")).startswith(
         "fit t.csv --time week --event arrest"
@@ -373,3 +377,43 @@ def test_few_levels_of_the_time_itself_are_left_out_of_the_line() -> None:
     seen = look(table(time=years, months=years * 12, dead=EVENT), "dead", time="time")
     assert named(seen, "the outcome itself").columns == ("months",)  # type: ignore[union-attr]
     assert "--after months" in line(seen)
+
+
+# --- times that count from no start -----------------------------------------------------------------------
+
+
+def test_dates_are_no_times_of_follow_up(tmp_path: Path) -> None:
+    """As in Aids2 of MASS: days of diagnosis and of death, counted from one day long ago."""
+    diag = np.rint(9000 + np.abs(NOISE[:, 2]) * 800)
+    columns = table(diag=diag, death=diag + TIME, status=EVENT)
+    seen = look(columns, "status", time="death")
+    one = named(seen, "no start")
+    assert one is not None and "'death'" in one.sentence and "--start" in one.sentence and not seen.followed
+    path = write(tmp_path, columns)
+    assert "follow-up of up to" not in ok("look", path, "--time", "death", "--event", "status")
+    given = ["fit", path, "--time", "death", "--event", "status", "--keep", "age", "--keep", "bili"]
+    said = run(*given, "--out", tmp_path / "m.rci")
+    assert said.exit_code == 0 and "subtract the start, or name it" in " ".join(said.stderr.split())
+    said = run(*given, "--start", "diag", "--out", tmp_path / "m.rci")
+    assert said.exit_code == 0 and "subtract the start" not in " ".join(said.stderr.split())
+    assert named(look(columns, "status", time="death", start="diag"), "no start") is None
+    later = table(diag=diag, futime=TIME, status=EVENT)
+    assert named(look(later, "status", time="futime"), "no start") is None
+
+
+def test_a_fit_warns_of_times_that_count_from_no_start() -> None:
+    age = 50.0 + np.minimum(TIME / 100.0, 30.0)
+    with pytest.warns(RootCausalWarning, match="subtract the start, or name it by start="):
+        RCISurvival().fit(NOISE, age, EVENT)
+    RCISurvival().fit(NOISE, age, EVENT, start=np.full(N, 45.0))
+    RCISurvival().fit(NOISE, age - 49.0, EVENT)
+
+
+@pytest.mark.parametrize(
+    ("name", "an_end"),
+    [("state", False), ("state2", False), ("vital_state", True), ("final.state", True), ("status", True)],
+)
+def test_where_people_live_is_no_end(name: str, an_end: bool) -> None:
+    assert says_end(name) == an_end
+    where = np.array(["NSW", "VIC", "QLD"])[np.arange(N) % 3]
+    assert (f"--after {name}" in line(look(table(**{name: where}, died=EVENT), "died"))) == an_end

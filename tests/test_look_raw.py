@@ -180,6 +180,24 @@ def test_rows_that_are_several_events_of_one_patient_are_said() -> None:
     assert one is not None and one.columns == ("id",) and "each level" not in one.sentence
 
 
+def test_the_number_of_a_visit_is_not_asked_about_twice() -> None:
+    """As in the trial of arthritis: three visits of each patient, at 1, 3 and 5 months."""
+    visits = {"id": np.arange(N) // 4 + 1, "time": np.arange(N) % 4 * 2 + 1}
+    seen = look(table(**visits, lab=np.random.default_rng(2).normal(size=N)), "ill")
+    assert [one.name for one in seen.findings if "time" in one.columns] == ["repeated patients"]
+    assert options(seen, "--drop") == ["time"] and options(seen, "--after") == []
+
+
+@pytest.mark.parametrize("arm", ["trt", "treatment", "arm", "rx"])
+def test_both_arms_of_a_patient_are_kept(arm: str) -> None:
+    """As in the trial of retinopathy: of each patient one eye was treated, and the other was not."""
+    eyes = {"id": np.arange(N) // 2 + 1, arm: np.arange(N) % 2, "side": np.arange(N) // 2 % 2}
+    one = named(look(table(**eyes), "ill"), "repeated patients")
+    assert one is not None and one.columns == ("id", arm) and one.options == (("--id", "id"),)
+    assert "keep them all" in one.sentence and "one level" not in one.sentence
+    assert "keeping one row" not in one.sentence
+
+
 def test_ids_that_are_unique_within_a_site_only_are_asked_about(tmp_path: Path) -> None:
     patient = np.arange(N) // 4
     sex = np.random.default_rng(1).integers(0, 2, N)[patient]

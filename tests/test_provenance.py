@@ -42,7 +42,7 @@ def test_the_command_line_says_why_a_variable_is_left_out(paths, tmp_path):
     ]
 
 
-@pytest.mark.filterwarnings("ignore:residual variance is exhausted")
+@pytest.mark.filterwarnings("ignore:nothing is left to explain after")
 def test_the_command_line_says_what_is_wholly_explained(paths, tmp_path):
     table, *_ = paths
     printed = ok("fit", table, "--target", "d", "--variant", "plus", "--out", tmp_path / "m.rci")

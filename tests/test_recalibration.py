@@ -154,6 +154,15 @@ def test_the_page_shows_both(tmp_path: Path) -> None:
     assert 'id="block-recalibrated"' not in (tmp_path / "new.html").read_text(encoding="utf-8")
 
 
+def test_a_model_that_learned_nothing_says_so_first(tmp_path: Path) -> None:
+    X, y, _ = many_columns(200, 1)
+    for outcome, nothing in ((np.random.default_rng(1).permutation(y), True), (y, False)):
+        model = RCI(attribution="paper", alpha=1.0).fit(X, outcome)
+        model.report(X, tmp_path / "page.html", y=outcome)
+        said = facts_of(tmp_path / "page.html")["calibration"]
+        assert said.startswith("these risks tell nothing about new patients: ") == nothing, said
+
+
 @pytest.mark.parametrize("wrong", [{"slope": None}, {"high": -1.0}, {"spread": float("nan")}, {"folds": 2.5}])
 def test_what_is_no_calibration_is_refused(wrong: dict[str, object]) -> None:
     X, y = pbc()

@@ -25,7 +25,7 @@ from rootcausal.report.page import as_inert_json
 @pytest.fixture(scope="module")
 def pbc():
     cohort = load_pbc()
-    return cohort, RCI().fit(cohort.X, cohort.y)
+    return cohort, RCI(mechanism="linear").fit(cohort.X, cohort.y)
 
 
 def block(page, name, kind="<f8"):
@@ -173,7 +173,7 @@ def test_rows_that_come_in_turns_do_not_shift_the_quantiles(n, period):
     random = np.random.default_rng(0)
     y = (np.arange(n) % period == period - 1).astype(int)
     X = random.laplace(size=(n, 2)) + [2, 0] * y[:, None]
-    model = RCI().fit(X, y)
+    model = RCI(mechanism="linear").fit(X, y)
     order = model.causal_order_
     for found, rows in ((model._quantiles.values, X), (model._quantiles.errors, model.explain(X).errors)):
         assert np.allclose(found, np.quantile(rows[:, order], np.linspace(0, 1, 101), axis=0), atol=1e-12)

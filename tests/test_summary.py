@@ -354,7 +354,16 @@ def test_the_page_and_the_figure_show_the_same(tmp_path: Path) -> None:
 def test_fit_prints_the_surest(tmp_path: Path) -> None:
     X, y = pbc()
     X.assign(died=y).to_csv(tmp_path / "cohort.csv", index=False)
-    said = ok("fit", str(tmp_path / "cohort.csv"), "--target", "died", "--out", str(tmp_path / "m.rci"))
+    said = ok(
+        "fit",
+        str(tmp_path / "cohort.csv"),
+        "--target",
+        "died",
+        "--mechanism",
+        "linear",
+        "--out",
+        str(tmp_path / "m.rci"),
+    )
     model = load(tmp_path / "m.rci")
     term = model.summary().strongest()[0]
     (line,) = [line for line in said.splitlines() if line.startswith(f"  {term.label} ") and ", p " in line]

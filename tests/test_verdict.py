@@ -196,7 +196,11 @@ def test_a_file_of_before_was_not_checked(files: Path, tmp_path: Path) -> None:
 def test_a_label_takes_the_place_of_its_column_and_of_no_word(tmp_path: Path) -> None:
     cohort = load_pbc()
     X = pd.DataFrame(cohort.X, columns=list(cohort.feature_names)).rename(columns={"bili": "order"})
-    model = RCI(knowledge=cohort.knowledge).fit(X, cohort.y).set_labels({"order": "Birth order"})
+    model = (
+        RCI(knowledge=cohort.knowledge, mechanism="linear")
+        .fit(X, cohort.y)
+        .set_labels({"order": "Birth order"})
+    )
     model.report(X, tmp_path / "p.html", cohort.y)
     checks = {check["name"]: check for check in facts_of(tmp_path / "p.html")["made"]["checks"]}
     assert checks["logarithm"]["limit"].startswith("The order around 'Birth order', 'alk.phos', 'chol' rests")

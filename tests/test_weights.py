@@ -514,12 +514,14 @@ def test_look_asks_how_patients_were_chosen_and_proposes_sampling_weights(
     weights = np.random.default_rng(14).lognormal(3.0, 1.5, N)
     table = written(tmp_path, X.assign(ill=y, wt=weights), "t.csv")
     said = ok("look", table, "--target", "ill")
-    assert "--weights wt" in said and "Chosen by diagnosis or severity?" not in said
+    assert "--weights wt" in said and "Did some patients come into the table more easily" not in said
     line = json.loads(ok("look", table, "--target", "ill", "--json"))["fit"]["arguments"]
     monkeypatch.chdir(tmp_path)
     assert "inclusion weights" in ok(*line)
     table = written(tmp_path, X.assign(ill=y), "u.csv")
-    assert ok("look", table, "--target", "ill").count("Chosen by diagnosis or severity?") == 1
+    assert (
+        ok("look", table, "--target", "ill").count("Did some patients come into the table more easily") == 1
+    )
 
 
 # --- what only rows of little weight have ------------------------------------------------------------------

@@ -21,7 +21,7 @@ Draw = Callable[[tuple[int, int]], np.ndarray]
 # How the documented warnings begin.
 SEPARATED = "the errors separate the classes perfectly"
 RARE_LEVEL = "quasi-complete separation"
-EXHAUSTED = "residual variance is exhausted"
+EXHAUSTED = "nothing is left to explain after"
 NO_DEPENDENCE = "the outcome depends on no variable"
 PARENTS_SEPARATE = "the parents and children of the diagnosis separate the classes perfectly"
 UNSETTLED = "the attribution did not converge"

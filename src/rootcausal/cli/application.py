@@ -12,6 +12,7 @@ import errno
 import os
 import signal
 import sys
+import threading
 import time
 from collections import Counter
 from contextlib import suppress
@@ -58,6 +59,7 @@ EXIT_CODES_EXPLAINED = (
 
 STOP_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 SECONDS_OF_ONE_STOP = 1.0
+SECONDS_TO_HEAR_AGAIN = 0.05
 
 
 class Stopped(KeyboardInterrupt):
@@ -77,12 +79,14 @@ class StopSignals:
     def __init__(self) -> None:
         self.heard: int | None = None
         self._when = float("-inf")
+        self._hook: Any = sys.__unraisablehook__
 
     def listen(self) -> None:
         for number in STOP_SIGNALS:
             # nohup, or a shell that runs us in the background, may have it ignored.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._stop)
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._lost
 
     def ignore(self) -> None:
         """Hear no more of them: the command is ending."""
@@ -95,6 +99,16 @@ class StopSignals:
         if now - self._when > SECONDS_OF_ONE_STOP:
             self.heard, self._when = number, now
             raise Stopped
+
+    def _lost(self, lost: Any) -> None:
+        """Hear it again a little later, where Python dropped it: a callback of a compiler cannot raise."""
+        if self.heard is None or not issubclass(lost.exc_type, Stopped):
+            self._hook(lost)
+            return
+        self._when = float("-inf")
+        again = threading.Timer(SECONDS_TO_HEAR_AGAIN, signal.raise_signal, (self.heard,))
+        again.daemon = True
+        again.start()
 
 
 class PlainErrors(TyperGroup):

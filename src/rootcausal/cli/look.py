@@ -221,7 +221,10 @@ def _ask_how_chosen(seen: "Look") -> None:
     """Ask what no table shows: whether some were likelier to come into it than others."""
     weighed = any(option == "--weights" for one in seen.findings for option, *_ in one.options)
     if seen.target is not None and seen.strata is None and not weighed:
-        _paragraph("Chosen by diagnosis or severity? Then rows need inclusion weights: --weights COLUMN.")
+        _paragraph(
+            "Did some patients come into the table more easily, as the severely ill do? Then a column of "
+            "weights has to say how many patients each row stands for: --weights COLUMN."
+        )
 
 
 def _print_target(seen: "Look") -> None:
@@ -239,7 +242,8 @@ def _print_target(seen: "Look") -> None:
     repeated = any(finding.name == "repeated patients" for finding in seen.findings)
     of_what = "rows" if repeated else "patients"
     if seen.time is not None:
-        _paragraph(f"Time {quoted(seen.time)}: follow-up of {seen.followed}.")
+        if seen.followed:
+            _paragraph(f"Time {quoted(seen.time)}: follow-up of {seen.followed}.")
         if target.disease is not None and not target.guessed:
             _paragraph(
                 f"Event {quoted(target.name)}: {quoted(target.disease, 30)} is the event "

@@ -67,6 +67,6 @@ def learn_disease_graph(
         logistic = AdaptiveLogistic(random_state=random_state).fit(Z, y)
     with warnings.catch_warnings():
         # With more variables than rows some cannot be ordered: here they just have no edges.
-        warnings.filterwarnings("ignore", "residual variance is exhausted", UserWarning)
+        warnings.filterwarnings("ignore", "nothing is left to explain after", UserWarning)
         lingam = DirectLiNGAM(variant="plus", prune=True).fit(Z)
     return DiseaseGraph(lingam.adjacency_matrix_, logistic.coef_, logistic.intercept_)

@@ -63,7 +63,7 @@ RISK_TEXTS = {
     "cannot tell": Text(
         f"{STATED} With {{n}} patients only a difference of {{seen:.0f}} points or more would be "
         f"seen.{{unseen}}",
-        "The risks may be wrong by up to {up_to:.0f} points, and these patients would not show it.",
+        "The risks may be wrong by up to {up_to:.0f} points: these are too few patients to tell.",
         "compare stated with observed risk in more patients before anybody is told a risk.",
     ),
     "doubtful": Text(
@@ -96,7 +96,7 @@ EXPECTED = _spec(
         "fine": Text(EXPECTED_STATED),
         "cannot tell": Text(
             EXPECTED_STATED,
-            "Expected values may be wrong by up to {up_to}, and these patients would not show it.",
+            "Expected values may be wrong by up to {up_to}: these are too few patients to tell.",
             "compare expected with observed values in more patients before anybody is told one.",
         ),
         "doubtful": Text(

@@ -24,8 +24,10 @@ from ..outcomes.follow_up import Spans
 from ..outcomes.survival import concordance_of
 from ..screening.auc import aucs, chance_of, measured_of_both, rank_auc, rows_of_both, smallest_auc
 from ..screening.leakage import (
+    DOMINATES,
     FEWEST_TO_CONDEMN,
     LIMITS,
+    MODEL_DECIDES,
     Leak,
     by_absence,
     by_absence_of_number,
@@ -44,8 +46,6 @@ from .specification import CheckSpec, Text, from_size
 
 # Of a column with levels the direction cannot be told; from this area on that is worth a word.
 CLOSE_LEVELS = 0.75
-# One variable's part of the variance of the log-odds, beside a model that knows nearly every diagnosis.
-DOMINATES, MODEL_DECIDES = 0.90, 0.95
 REASONS_SAID = 3
 MANY = FEWEST_TO_CONDEMN
 # With fewer values, a correlation says nothing.
@@ -77,8 +77,8 @@ def _spec(number: str, fine: str, few: Text, *limits: tuple[str, str]) -> CheckS
             "cannot tell, levels": Text(
                 "{names} {names:goes|go} closely with the diagnosis (in {pairs} at best). Of a column with "
                 "levels nothing in the table shows whether it comes before the diagnosis or after.",
-                "{names} may come after the diagnosis: only who knows when {names:it was|they were} measured "
-                "can tell.",
+                "{names} may come after the diagnosis: only those who know when {names:it was|they were} "
+                "measured can tell.",
                 "ask when {names:it was|they were} measured; what came after the diagnosis is left out with "
                 "--after COLUMN.",
             ),

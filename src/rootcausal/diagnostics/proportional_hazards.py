@@ -103,7 +103,7 @@ EVENTS = CheckSpec(
         "fine": Text(RATIOS),
         "doubtful": Text(
             RATIOS,
-            "Hazard ratios are known to within {wide}-fold only, and with so few events a variable the "
+            "Hazard ratios may be off by a factor of {wide}, and with so few events a variable the "
             "largest of them come out too large.",
             "keep at most {most:# variable} that you would name beforehand (--keep), or wait for more "
             "events; a smaller alpha keeps fewer.",

@@ -448,8 +448,8 @@ def _exhausted(ordering: Searched, cohort: Cohort, variables: Index) -> str:
     wide = ordering.order.size >= n_rows - 1
     limit = f" ({n_rows} rows can separate at most {n_rows - 1} variables)" if wide else ""
     return (
-        f"residual variance is exhausted after {ordering.order.size} roots: {shown} left out, since earlier "
-        f"roots explain all of it{limit}"
+        f"nothing is left to explain after {plural(ordering.order.size, 'variable')}: {shown} left out, "
+        f"since {'it follows' if len(names) == 1 else 'they follow'} from earlier ones{limit}"
     )
 
 

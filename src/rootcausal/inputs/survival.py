@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import InputError, LabelWarning, RootCausalWarning, caller
 from ..method.table import F64, Index
 from ..name_hints.words import tokens, words
-from ..outcomes.follow_up import Clock, Spans
+from ..outcomes.follow_up import Clock, Spans, without_a_start
 from ..outcomes.survival import FEWEST_EVENTS, Survival
 from ..wording import listed, plain, plural, quoted
 from .from_frame import as_frame, own_name
@@ -109,6 +109,8 @@ class FollowUp(Target):
                 f"all events are at the same time, {clock.longest:g}, and nobody was followed as long "
                 "without one: nothing tells what makes the event come sooner; give the times more exactly"
             )
+        if self.start is None:
+            _warn_of_dates(float(clock.times.min()), clock.longest, n_rows)
         survival = Survival.by(clock, self.horizon)
         facts = {
             "outcome": survival.name,
@@ -366,13 +368,25 @@ def _above_zero(times: F64) -> F64:
     return np.where(zero, _instead_of_zero(int(zero.sum()), times[~zero].min(initial=np.inf)), times)
 
 
+def _warn_of_dates(shortest: float, longest: float, n_rows: int) -> None:
+    """Say that times may be those of a calendar: then patients were not followed from zero on."""
+    if without_a_start(shortest, longest, n_rows):
+        warnings.warn(
+            f"times of follow-up are from {shortest:,g} to {longest:,g}, as of dates, or of ages: a time "
+            "has to count from each patient's start, which the model takes for zero; subtract the start, or "
+            "name it by start= (--start)",
+            RootCausalWarning,
+            stacklevel=caller(),
+        )
+
+
 def _instead_of_zero(n_zero: int, shortest: float) -> float:
     """What times of zero count as, of which there are some, beside the shortest of all others."""
     if shortest == np.inf:
         raise InputError("all times of follow-up are zero: time must say how long each patient was followed")
     warnings.warn(
         f"{plural(n_zero, 'time')} of follow-up {'is' if n_zero == 1 else 'are'} zero: such a patient counts "
-        "as followed for less time than anybody else",
+        "as the first to leave follow-up",
         RootCausalWarning,
         stacklevel=caller(),
     )

@@ -129,12 +129,13 @@ def _log_until(hazard: HazardAttribution) -> float:
 
 
 def in_words(one: Calibration, attribution: Attribution) -> str:
-    """What the risks of unseen patients are worth, in a sentence or two."""
+    """What the risks of unseen patients are worth, in a sentence or two; first of all, if that is nothing."""
     reach = NORMAL * one.slope_error
     told = [percent(risk) for risk in RISKS_TOLD]
     happened = [percent(one.expected(risk, attribution)) for risk in RISKS_TOLD]
+    nothing = "these risks tell nothing about new patients: " if one.slope <= reach else ""
     return (
-        f"of patients whom the model had not seen ({one.folds} folds), the calibration slope is "
+        f"{nothing}of patients whom the model had not seen ({one.folds} folds), the calibration slope is "
         f"{one.slope:.2f} ({one.slope - reach:.2f} to {one.slope + reach:.2f}; 1 is right, less is too "
         f"extreme); where it says {listed(told)}, about {listed(happened)} are to be expected"
     )

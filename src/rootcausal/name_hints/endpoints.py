@@ -68,7 +68,8 @@ def says_end(name: str) -> bool:
     if any(map(_is_time_to, parts)):
         return True
     if _STATUS & set(parts):
-        return plain or bool(others & _BESIDE_STATUS)
+        # A state alone is where people live; one of health says of what, or by its levels.
+        return (plain and "status" in parts) or bool(others & _BESIDE_STATUS)
     if _DIAGNOSIS & set(parts):
         return plain or bool(others & _BESIDE_DIAGNOSIS)
     return ("follow" in parts and "up" in parts) or joined in ("fu", "os")

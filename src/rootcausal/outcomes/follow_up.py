@@ -27,7 +27,14 @@ from ..method.table import EVENT, F64, FIRST, INTERVAL, OVER, PART, SCORE, Index
 MOST_INTERVALS = 100
 # A small stratum has so many, and the baseline of all strata together is kept at so many times.
 FEWEST_INTERVALS = 3
+# Of so many patients, some are followed for less than this share of the longest time: else these are dates.
+ROWS_TO_DOUBT, OF_THE_LONGEST = 20, 0.5
 MOST_EDGES_OF_STRATA = 400
+
+
+def without_a_start(shortest: float, longest: float, n_rows: int) -> bool:
+    """Whether times from one to the other are more likely dates than how long patients were followed."""
+    return n_rows >= ROWS_TO_DOUBT and shortest > OF_THE_LONGEST * longest
 
 
 @dataclass(frozen=True, eq=False)

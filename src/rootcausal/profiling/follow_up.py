@@ -12,6 +12,7 @@ from ..files.cells import says_missing
 from ..inputs.labels import place_of_disease, says_ill
 from ..method.table import Index
 from ..name_hints.endpoints import belong_together, intervals_in, says_end, time_of
+from ..outcomes.follow_up import without_a_start
 from ..outcomes.survival import FEWEST_EVENTS
 from ..screening.auc import FEWEST_TO_RANK, chance_of, rank_auc
 from ..screening.leakage import LIMITS
@@ -23,6 +24,7 @@ from .target import LABEL, MOST_LABELS, TargetFacts, candidates, in_doubt
 
 # A time that more patients lack is known of the dead only, say: no time of follow-up of all.
 MOST_MISSING = 0.2
+FOLLOW_UP, NO_START = "follow-up", "no start"
 DEATH = ("death", "dead", "died", "os", "mortality", "vital")
 
 
@@ -79,12 +81,13 @@ def find_pair(time: str, event: str, sure: bool) -> list[Finding]:
             f"event ended that. Both together are the outcome: with {quoted(event)} alone, who was followed "
             "for a month counts as healthy as who was followed for ten years."
         )
-        return [Finding("follow-up", (time,), sentence, options, True)]
+        return [Finding(FOLLOW_UP, (time,), sentence, options, True)]
     sentence = (
         f"Column {quoted(time)} may be how long patients were followed. If {quoted(event)} says whether that "
-        "ended with the event, both together are the outcome."
+        f"ended with the event, both together are the outcome: --time {quoted(time)} --event "
+        f"{quoted(event)}. Else it is known only with the outcome, and is left out."
     )
-    return [Finding("follow-up", (time,), sentence, options)]
+    return [Finding(FOLLOW_UP, (time,), sentence, (("--after", time),), True)]
 
 
 def ends_of_intervals(columns: Sequence[Counted]) -> tuple[str, str] | None:
@@ -171,11 +174,26 @@ def find_event(facts: TargetFacts, time: Counted, n_gone: int) -> list[Finding]:
         found.append(Finding("time", (time.name,), sentence))
     elif zero:
         sentence = (
-            f"{plural(zero, 'time')} of 0 in {quoted(time.name)}: such patients count as followed for less "
-            "than anybody else."
+            f"{plural(zero, 'time')} of 0 in {quoted(time.name)}: such patients count as the first to leave "
+            "follow-up."
         )
         found.append(Finding("time", (time.name,), sentence))
     return found
+
+
+def find_no_start(time: Counted, dated: bool) -> list[Finding]:
+    """That times are those of a calendar, or are ``dated`` by other columns, and count from no start."""
+    if time.numbers is None or not time.n_observed:
+        return []
+    shortest, longest = float(np.nanmin(time.numbers)), float(np.nanmax(time.numbers))
+    if not (dated or without_a_start(shortest, longest, time.n_observed)):
+        return []
+    sentence = (
+        f"The times in {quoted(time.name)} are from {amount(shortest)} to {amount(longest)}: dates, or ages, "
+        "rather than how long each patient was followed? A fit takes 0 for the start of all. Subtract in the "
+        "file when each patient came in, or name the column that says so with --start."
+    )
+    return [Finding(NO_START, (time.name,), sentence)]
 
 
 def _competing(facts: TargetFacts) -> list[Finding]:

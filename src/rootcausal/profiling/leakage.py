@@ -99,10 +99,12 @@ def find_after(
     target: str,
     sample: Index,
     time: Counted | None = None,
+    told: Set[str] = frozenset(),
 ) -> list[Finding]:
     """Columns that may come after the outcome, or be another form of it; numbers are ranked in ``sample``.
 
-    ``time`` is how long patients were followed, where that is part of the outcome.
+    ``time`` is how long patients were followed, where that is part of the outcome; of what is ``told`` so
+    already nothing more is said.
     """
     asked = [c for c in columns if kinds[c.name] in FITTED and c.name != target]
     names = [cells.name for cells in asked]
@@ -117,7 +119,7 @@ def find_after(
     later = measured_later([*names, target], target if time is None else None)
     later = tuple(name for name in later if name not in (*after, target))
     found = [
-        *_by_name(after, later, target, timed=time is not None),
+        *_by_name([name for name in after if name not in told], later, target, timed=time is not None),
         *_to_decide(before, diagnoses),
         *_with_follow_up(asked, (*after, *later), sample, time),
     ]
@@ -349,7 +351,8 @@ def find_deciding(
             kind = "nominal"  # the codes of texts are in no order
         counts[:, place] = np.bincount(y[there], minlength=2)
         found[place] = auc_of(values[there].astype(float), y[there], kind)
-    leaks = by_values(found, counts, np.array([kinds[cells.name] != "number" for cells in asked], dtype=bool))
+    levels = np.array([kinds[cells.name] != "number" for cells in asked], dtype=bool)
+    leaks = by_values(found, counts, levels, fitted=False)
     sure, perhaps = (
         {asked[leak.column].name: f"AUC {leak.size:.3f}" for leak in leaks if leak.grade == grade}
         for grade in ("broken", "doubtful")
@@ -456,7 +459,7 @@ def find_parts(
         cells = asked[leak.column]
         found[cells.name] = f"= {one_line(as_text(cells.different[leak.level]), 30)}, {of_level}"
     text = (
-        "{columns}: next to everybody with that level is {who.one_ill}. A part of the outcome, or "
+        "{columns}: nearly everybody with that level is {who.one_ill}. A part of the outcome, or "
         "{who.outcome} before the study? Neither is a cause of it."
     )
     return about("part of the outcome", found, text, who=who)

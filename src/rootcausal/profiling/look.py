@@ -18,12 +18,14 @@ from .counts import Counted, counted_of
 from .duplicates import find_coarser, find_computed, find_copies, find_recorded, find_repeated_rows
 from .findings import Finding
 from .follow_up import (
+    FOLLOW_UP,
     as_event,
     ends_of_intervals,
     event_codes,
     find_event,
     find_intervals,
     find_late_events,
+    find_no_start,
     find_pair,
     in_words,
     pairs_of,
@@ -98,7 +100,7 @@ class Look:
     candidates : columns that could be the target, where none was named.
     pairs : (time, event) that could be the outcome, likewise.
     time : the column that says how long patients were followed until the event, or not; None without one.
-    followed : how long that was, in words.
+    followed : how long that was, in words; empty where times count from no start.
     number : whether the target is taken for a number.
     kind : what the target is: the name of an outcome; None where no target was named.
     strata : the column that says which rows are a matched set, or a stratum of times; None without one.
@@ -150,6 +152,8 @@ def look(
     if target is not None and outcome is None:
         time, start, of_intervals = _intervals_found(by_name[target], time, start, all_columns)
         proposed = [*proposed, *of_intervals]
+    no_start = [] if time is None or start else find_no_start(by_name[time], kinds[time] == "date")
+    proposed = [*proposed, *no_start]
     for name in (target, time):
         if name is not None and kinds[name] in ("id", "date"):
             kinds[name] = "number" if by_name[name].form == "number" else "text"
@@ -183,7 +187,7 @@ def look(
     findings += _of_the_rest(columns, variables, kinds, findings, rows, told, set(said or {}), sets)
     could = () if target is not None else tuple(candidates(columns, kinds))
     pairs = () if target is not None else tuple(pairs_of(columns, kinds))
-    followed = "" if time is None else in_words(by_name[time])
+    followed = "" if time is None or no_start else in_words(by_name[time])
     n_asked = n_rows if rows.size == table.num_rows else rows.size
     out_of = (n_rows, facts, seen.labels, could, tuple(findings), n_asked)
     kind = None if target is None else "matched" if sets is not None else seen.kind
@@ -349,7 +353,11 @@ def _of_outcome(
     def left() -> list[Counted]:
         return _kept(variables, [*said, *found])
 
-    found += find_after(left(), kinds, target, rows, None if time is None else amount)
+    # What may be the time of follow-up is asked about once, and tells what goes with it all the same.
+    follow_up = [one for one in said if one.name == FOLLOW_UP]
+    beside = _kept(variables, [one for one in [*said, *found] if one not in follow_up])
+    told = {name for one in follow_up for name in one.columns}
+    found += find_after(beside, kinds, target, rows, None if time is None else amount, told)
     found += find_telling_absence(left(), kinds, seen.ill, seen.who)
     found += find_parts(left(), kinds, seen.ill, seen.who)
     found += find_deciding(left(), kinds, seen.ill, _both_classes(seen.ill, rows), seen.who)

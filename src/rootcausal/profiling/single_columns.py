@@ -15,6 +15,8 @@ from ..inputs.repeated_ids import differing, in_words, unique_within
 from ..inputs.rules import MOSTLY_MISSING
 from ..method.table import F64, LARGEST, Index
 from ..name_hints.columns import says_codes, says_id, says_order, says_patient, says_person, says_site
+from ..name_hints.endpoints import says_end
+from ..name_hints.exogenous import says_first
 from ..name_hints.words import tokens, words
 from ..wording import amount, listed, one_line, plural, quoted
 from .column_types import FITTED, Shape, is_row_number
@@ -124,18 +126,29 @@ def _of_patients(
         options = option if believed else (("--id", COLUMN), ("--drop", name))
         return Finding("repeated patients", (name, *differ), sentence, options, True)
     parts = [] if intervals else _parts_of_patients(of_id, columns)
+    # The arm of a trial, or what nothing measured can cause: rows of one level would be no trial any more.
+    arms = [one for one in parts if says_first(one)]
+    parts = [one for one in parts if one not in arms]
+    keep_one = "" if intervals or arms else ONE_OF_EACH
     sentence = (
         f"{plural(cells.n_rows, 'row')} of {plural(n_ids, 'patient')} (column {quoted(name)}): rows of one "
-        "patient are no new evidence. With --id, resamples are of patients"
-        f"{'' if intervals else ONE_OF_EACH}."
+        f"patient are no new evidence. With --id, resamples are of patients{keep_one}."
     )
-    if parts:
+    if arms:
+        shown = listed([quoted(one) for one in arms], 3)
+        sentence += (
+            f" Nearly every patient has one row for each level of {shown}, as of a treated and an untreated "
+            "eye: keep them all, and name the patients with --id."
+        )
+    elif parts:
         shown = listed([quoted(one) for one in parts], 3)
         sentence += (
             f" Nearly every patient has one row for each level of {shown}, as of several events or visits: "
             "keep the rows of one level in the file, or the model mixes them."
         )
-    return Finding("repeated patients", (name, *parts), sentence, option, True)
+    # Of what says which visit a row is, it is not asked again whether it came after the outcome.
+    visits = tuple(("--drop", one) for one in parts if says_end(one))
+    return Finding("repeated patients", (name, *arms, *parts), sentence, (*option, *visits), True)
 
 
 def _parts_of_patients(of_id: Index, columns: Sequence[Counted]) -> list[str]:

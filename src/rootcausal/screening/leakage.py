@@ -39,8 +39,15 @@ class Limit:
 
 # What is asked about only.
 NEVER = float("inf")
+# One variable's part of the variance of the log-odds, beside a model that knows nearly every diagnosis (AUC).
+DOMINATES, MODEL_DECIDES = 0.90, 0.95
+# What makes up that part has this AUC alone, if the log-odds are Gaussian in cases and in controls.
+DOMINATES_ALONE = float(norm.cdf(np.sqrt(DOMINATES) * norm.ppf(MODEL_DECIDES)))
 LIMITS = {
     "number": Limit(0.95, 0.99, 0.01, 0.001, "AUC; a good measurement of a disease comes near 0.95"),
+    "number, before a fit": Limit(
+        DOMINATES_ALONE, 0.99, 0.01, 0.001, "AUC; a model may know nearly every diagnosis by this column"
+    ),
     "levels": Limit(0.92, 0.97, 0.01, 0.001, "AUC; two levels of 0.92 have an odds ratio above 100"),
     "name of an end": Limit(0.56, 0.85, 0.001, 1e-6, "AUC; the name speaks against the column already"),
     "absence": Limit(
@@ -109,7 +116,7 @@ def condemned(grade: Grade | None, n_fewest: int) -> Grade | None:
     return "doubtful" if grade == "broken" and n_fewest < FEWEST_TO_CONDEMN else grade
 
 
-def by_values(found: F64, counts: Index, levels: np.ndarray) -> list[Leak]:
+def by_values(found: F64, counts: Index, levels: np.ndarray, *, fitted: bool = True) -> list[Leak]:
     """Columns whose values decide a binary outcome.
 
     Parameters
@@ -117,10 +124,11 @@ def by_values(found: F64, counts: Index, levels: np.ndarray) -> list[Leak]:
     found : (p,) the AUC of each column, whichever way round.
     counts : (2, p) controls and cases in whom it was measured.
     levels : (p,) whether it has levels, and is no number.
+    fitted : whether a model was fitted, of which it is asked too what makes up nearly all that it knows.
     """
-    leaks = []
+    leaks, of_numbers = [], "number" if fitted else "number, before a fit"
     for column, (auc, has_levels) in enumerate(zip(found.tolist(), levels.tolist(), strict=True)):
-        limit = LIMITS["levels" if has_levels else "number"]
+        limit = LIMITS["levels" if has_levels else of_numbers]
         n_controls, n_cases = counts[:, column].tolist()
         if auc < limit.doubtful or min(n_cases, n_controls) < FEWEST_OF_A_CLASS:
             continue
