@@ -69,7 +69,7 @@ def test_times(time: Any, said: str | None) -> None:
 
 def test_a_time_of_zero_is_less_than_any_other() -> None:
     with pytest.warns(
-        UserWarning, match="1 time of follow-up is zero: such a patient counts as followed"
+        UserWarning, match="1 time of follow-up is zero: such a patient counts as the first"
     ) as said:
         model = RCISurvival().fit(X, changed(TIME, 3, 0.0), EVENT)
     assert said[0].filename == __file__

@@ -34,7 +34,7 @@ MOST_EDGES_OF_STRATA = 400
 
 def without_a_start(shortest: float, longest: float, n_rows: int) -> bool:
     """Whether times from one to the other are more likely dates than how long patients were followed."""
-    return n_rows >= ROWS_TO_DOUBT and shortest > OF_THE_LONGEST * longest
+    return n_rows >= ROWS_TO_DOUBT and longest > shortest > OF_THE_LONGEST * longest
 
 
 @dataclass(frozen=True, eq=False)

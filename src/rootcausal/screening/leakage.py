@@ -42,7 +42,7 @@ NEVER = float("inf")
 # One variable's part of the variance of the log-odds, beside a model that knows nearly every diagnosis (AUC).
 DOMINATES, MODEL_DECIDES = 0.90, 0.95
 # What makes up that part has this AUC alone, if the log-odds are Gaussian in cases and in controls.
-DOMINATES_ALONE = float(norm.cdf(np.sqrt(DOMINATES) * norm.ppf(MODEL_DECIDES)))
+DOMINATES_ALONE = round(float(norm.cdf(np.sqrt(DOMINATES) * norm.ppf(MODEL_DECIDES))), 2)
 LIMITS = {
     "number": Limit(0.95, 0.99, 0.01, 0.001, "AUC; a good measurement of a disease comes near 0.95"),
     "number, before a fit": Limit(
