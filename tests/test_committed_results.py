@@ -10,8 +10,6 @@ from types import ModuleType
 
 import pytest
 
-from rootcausal import RCI
-from rootcausal.experiments.methods import METHODS, Method
 from rootcausal.experiments.outputs import rows_of
 from rootcausal.experiments.rows import Row, read_rows
 from rootcausal.experiments.sources import Bent, CohortSource, Resampled, Synthetic
@@ -64,7 +62,6 @@ def made(source: CohortSource, number: int) -> dict[str, Row]:
     return {row.method: row for row in rows if row.number == number}
 
 
-# Cells that were made with the default as it is; the others are of before (see results/nonlinear/README.md).
 @pytest.mark.parametrize(
     "source",
     [Bent(500, 10, heteroscedastic=True), Bent(500, 20, heteroscedastic=True), Synthetic(1_000, 50)],
@@ -73,17 +70,6 @@ def test_a_cell_of_bent_relations_run_again_gives_the_same_rows(source: CohortSo
     committed = made(source, 29)
     for row in Accuracy(source, 29, tuple(committed), seed=0).run():
         same(row, committed[row.method])
-
-
-def test_a_nonlinear_row_of_before_comes_out_again_at_the_level_of_before(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    at_its_level = Method(lambda seed: RCI(alpha=0.2, mechanism="nonlinear"), family="mechanism")
-    monkeypatch.setitem(METHODS, "RCI nonlinear", at_its_level)
-    # A data set in which the level decides which columns stay.
-    source, number = Bent(500, 20, heteroscedastic=False), 3
-    (row,) = Accuracy(source, number, ("RCI nonlinear",), seed=0).run()
-    same(row, made(source, number)["RCI nonlinear"])
 
 
 def test_the_page_of_bent_relations_is_what_its_rows_say() -> None:

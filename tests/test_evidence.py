@@ -72,7 +72,8 @@ def test_tables_that_miss_what_is_asked_are_named(monkeypatch: pytest.MonkeyPatc
         return others | {"default": {"log_loss": default, "slope": slope}}
 
     found = {"fine": told(0.49, 1.0), "worse": told(0.504, 1.0), "much worse": told(0.506, 1.2)}
-    logistic, paper, better, _, slope = real.summary(found)
+    logistic, linear, paper, better, _, slope = real.summary(found)
+    assert linear.endswith("1 of 3; not worse, much worse")
     assert logistic.endswith("2 of 3; not much worse")
     assert paper.endswith("1 of 3; not worse, much worse")
     assert better.endswith("1 of 3; not worse, much worse")

@@ -23,7 +23,7 @@ def frame(cohort):
 
 @pytest.fixture(scope="module")
 def model(cohort, frame):
-    return RCI(alpha=0.2).fit(frame.drop(columns="patient"), cohort.y)
+    return RCI(alpha=0.2, mechanism="linear").fit(frame.drop(columns="patient"), cohort.y)
 
 
 def test_root_causes_are_the_notable_positive_values_in_order(model, frame) -> None:

@@ -24,7 +24,12 @@ PEOPLE = ".people circle"
 def made(tmp_path_factory):
     cohort = load_pbc()
     frame = pd.DataFrame(cohort.X, columns=list(cohort.feature_names))
-    model = RCI(knowledge=cohort.knowledge).fit(frame, cohort.y).bootstrap(20).set_labels(LABELS)
+    model = (
+        RCI(knowledge=cohort.knowledge, mechanism="linear")
+        .fit(frame, cohort.y)
+        .bootstrap(20)
+        .set_labels(LABELS)
+    )
     path = tmp_path_factory.mktemp("answer") / "page.html"
     model.report(frame, path, cohort.y, cohort.ids, units=cohort.units, target="died")
     return path, cohort, model.explain(frame, ids=cohort.ids)
@@ -239,7 +244,7 @@ def test_what_can_be_taken_along(watched, made):
 
 def test_hostile_ids_make_harmless_file_names(watched, made, tmp_path):
     _, cohort, _ = made
-    model = RCI(backend="numpy").fit(cohort.X, cohort.y)
+    model = RCI(backend="numpy", mechanism="linear").fit(cohort.X, cohort.y)
     full_width = ["\uff1d1+1", "\uff0b1", "\uff0d1+1", "\uff20x"]
     ids = ["../../x<y>:z", "=1+1", "\n=1+1", "\t=1", "\r=1", "-1+1", "-3.5e2", *full_width]
     model.report(cohort.X[: len(ids)], tmp_path / "ids.html", ids=ids)
@@ -389,7 +394,7 @@ def test_of_what_comes_first_nothing_is_expected_from_others(watched, made):
 def test_nobody_is_scored_without_a_measurement_and_no_interval_is_stretched(watched, made, tmp_path):
     _, cohort, _ = made
     frame = pd.DataFrame(cohort.X, columns=list(cohort.feature_names))
-    model = RCI().fit(frame, cohort.y)
+    model = RCI(mechanism="linear").fit(frame, cohort.y)
     # Resamples of what only the age decides: they know nothing of bilirubin.
     rng = np.random.default_rng(0)
     model.bootstrap_ = (

@@ -22,7 +22,7 @@ PHONE = {"viewport": {"width": 390, "height": 844}}
 def pbc(tmp_path_factory):
     cohort = load_pbc()
     table = pa.table(dict(zip(cohort.feature_names, cohort.X.T, strict=True)))
-    model = RCI().fit(table, cohort.y)
+    model = RCI(mechanism="linear").fit(table, cohort.y)
     path = tmp_path_factory.mktemp("page") / "pbc.html"
     model.report(table, path, ids=cohort.ids, units=cohort.units, target=cohort.target_name)
     return path, model, model.explain(table, ids=cohort.ids)
@@ -231,7 +231,7 @@ def said_how_sure(card, explanation, row, column, draws):
 
 def test_intervals_and_frequencies_are_shown_where_there_was_a_bootstrap(watched, tmp_path):
     cohort = load_pbc()
-    model = RCI().fit(cohort.X, cohort.y).bootstrap(20)
+    model = RCI(mechanism="linear").fit(cohort.X, cohort.y).bootstrap(20)
     path = tmp_path / "sure.html"
     model.report(cohort.X, path, ids=cohort.ids)
     explanation = model.explain(cohort.X, ids=cohort.ids)
@@ -265,7 +265,7 @@ def test_why_variables_are_left_out(watched, tmp_path):
     cohort = load_pbc()
     table = pa.table(dict(zip(cohort.feature_names, cohort.X.T, strict=True)))
     path = tmp_path / "left-out.html"
-    RCI(alpha=0.2).fit(table, cohort.y).report(table, path)
+    RCI(alpha=0.2, mechanism="linear").fit(table, cohort.y).report(table, path)
     facts = watched.open(path, "#about").locator("#about").inner_text()
     assert (
         "associated with the outcome, but adding nothing once earlier variables are known\nchol, trig"
@@ -276,7 +276,7 @@ def test_why_variables_are_left_out(watched, tmp_path):
 
 def test_what_the_checks_found(watched, tmp_path):
     cohort = load_pbc()
-    model = RCI().fit(cohort.X, cohort.y)
+    model = RCI(mechanism="linear").fit(cohort.X, cohort.y)
     path = tmp_path / "checked.html"
     model.report(cohort.X, path, y=cohort.y)
     found = model.diagnose(cohort.X, cohort.y, ids=range(len(cohort.y)))  # as the page calls them

@@ -38,15 +38,22 @@ class Method:
     family: str | None = None
 
 
+def papers(**options: Any) -> RCI:
+    """The paper's own method."""
+    return RCI(alpha=0.2, attribution="paper", mechanism="linear", **options)
+
+
 METHODS = {
-    "RCI": Method(lambda seed: RCI(alpha=0.2, attribution="paper")),
+    "RCI": Method(lambda seed: papers()),
     "ICA": Method(lambda seed: ICAPrediction(n_trees=TREES, random_state=seed)),
     "CO": Method(lambda seed: ConditionalOutliers(random_state=seed), family="graph"),
     "MS": Method(lambda seed: ModelSubstitution(random_state=seed), family="graph"),
     "HPC": Method(lambda seed: HitonPC()),
     "TT": Method(lambda seed: TTest()),
     "LR": Method(lambda seed: AdaptiveLogistic(random_state=seed), family="graph"),
-    "RCI original": Method(lambda seed: RCI(alpha=0.2, attribution="paper", variant="original")),
+    "RCI original": Method(
+        lambda seed: RCI(alpha=0.2, attribution="paper", mechanism="linear", variant="original")
+    ),
     "RCI linear": Method(lambda seed: RCI(mechanism="linear"), family="mechanism"),
     "RCI nonlinear": Method(lambda seed: RCI(mechanism="nonlinear"), family="mechanism"),
     "RCI auto": Method(lambda seed: RCI(mechanism="auto"), family="mechanism"),

@@ -391,8 +391,10 @@ def _of_the_rest(
     found += find_computed(left(), kinds, rows)
     found += find_recorded(variables, kinds, _left_out([*before, *found]))
     out = _left_out([*before, *found])
-    found += find_limits(columns, kinds, out, told, sets is not None)
-    found += find_codes(columns, kinds, out, told)
+    codes = find_codes(columns, kinds, out, told)
+    coded = [name for finding in codes for name in finding.columns]  # a pile at 999 is no limit
+    found += find_limits(columns, kinds, [*out, *coded], told, sets is not None)
+    found += codes
     found += find_zeros(columns, kinds, out, told)
     found += find_implausible(left())
     found += find_sites([cells for cells in left() if cells.name not in said], kinds)

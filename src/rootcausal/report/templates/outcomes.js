@@ -28,7 +28,7 @@ const SAMPLE = "People are in the table as they came.";
 /** What diagnoses and events have in common: a patient has a risk. */
 const ofRisks = {
   name: () => content.target,
-  atMean: "at the mean log-odds of all patients' shocks",
+  atMean: "on average over all patients' shocks",
   it: "risk",
   isChance: true,
   little: 0.1,
@@ -215,7 +215,7 @@ function predictedInterval(row) {
 /** The time to an event. Shocks add log-hazard, and are said as hazard ratios. */
 const ofEvent = {
   ...ofRisks,
-  atMean: "at the mean log-hazard of all patients' shocks",
+  atMean: "on average over all patients' shocks",
   it: "hazard",
   separated: "The shocks decide for some patients: ranks are useful, risks are uncertain.",
   predict: (predictor) => riskBy(predictor, facts.horizon),
@@ -538,7 +538,7 @@ const perExposure = facts.unit ? ` per ${facts.unit.replace(/s$/, "")}` : facts.
 /** A count of events: shocks multiply its rate. */
 const ofCounts = {
   ...ofRatios("rate"),
-  atMean: "at the mean log-rate of all patients' shocks",
+  atMean: "on average over all patients' shocks",
   name: () => content.target,
   baseLabel: "all average",
   fromTo: "From the average patient to this one",
