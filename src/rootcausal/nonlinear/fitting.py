@@ -21,7 +21,9 @@ LINEAR, NONLINEAR, HETEROSCEDASTIC = range(3)
 # Steps toward the spread: before and after what is expected is fitted again by it. Then there are more as
 # long as a step changes a coefficient of its logarithm by more than this, as in heavy tails.
 SPREAD_STEPS = 5
-MOST_SPREAD_STEPS = 50
+MOST_SPREAD_STEPS = 100
+# After so many steps, which lead to and fro, each goes half of the way.
+WHOLE_STEPS = 25
 SPREAD_SETTLED = 0.02
 # Of errors over their mean absolute size, about: entropies are told in this unit.
 UNIT_OF_SPREAD = 1.25
@@ -235,7 +237,7 @@ class Fitter:
         for done in range(1, most + 1):
             sums = self.rows.spread_sums(designs.take(moving), beta[moving], gamma[moving])
             step = (inverse[moving] @ sums[:, :, None])[:, :, 0]
-            gamma[moving] += step
+            gamma[moving] += step if done <= WHOLE_STEPS else 0.5 * step
             if done >= SPREAD_STEPS:
                 moving = moving[np.abs(step).max(axis=1) > SPREAD_SETTLED]
                 if not moving.size:
