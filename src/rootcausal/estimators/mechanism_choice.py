@@ -28,6 +28,8 @@ NOT_LINEAR = ("doubtful", "broken")
 # linear cohorts it was by less in nearly all; in nonlinear ones, by more in nine of ten from 500 patients on.
 # Where the check of linearity is not fine, a third of it is enough.
 SHORTER, SHORTER_A_VARIABLE = 30.0, 3.0
+# So many times as much, and relations bend whatever else is doubted of the outcome.
+CLEARLY = 10.0
 # By so many nats, beyond what its terms cost, what bends has to tell the outcome better than lines.
 SHORTER_OUTCOME = 8.0
 # Curves are searched where this part of that is in sight of score tests, which are cheap and see less.
@@ -137,7 +139,7 @@ def _weighed(
     saved, by_outcome = nats_saved(nonlinear.ordering)
     enough = _enough(nonlinear)
     shorter = f"Nonlinear equations describe these patients in {saved:,.0f} nats less than linear ones do"
-    doubt = _new_doubt(nonlinear, learned)
+    doubt = _new_doubt(nonlinear, learned, saved > CLEARLY * enough)
     if doubt and (saved > enough / 3.0 or by_outcome > SHORTER_OUTCOME):
         return lines(doubt)
     if saved > enough:
@@ -159,11 +161,14 @@ def _enough(learned: Learned) -> float:
     return max(SHORTER, SHORTER_A_VARIABLE * learned.model.order.size)
 
 
-def _new_doubt(nonlinear: Learned, linear: Learned) -> str:
-    """What is wrong with a nonlinear fit that is not with the linear one; empty where nothing is."""
+def _new_doubt(nonlinear: Learned, linear: Learned, clear: bool) -> str:
+    """What is wrong with a nonlinear fit that is not with the linear one; empty where nothing is.
+
+    Where the relations of columns are ``clear``, whatever the outcome, telling it for certain is no doubt.
+    """
     if linear.converged and not nonlinear.converged:
         return "The search for nonlinear equations did not converge, and that for linear ones did."
-    if nonlinear.separated and not linear.separated:
+    if nonlinear.separated and not linear.separated and not clear:
         return "Curves decide the outcome of some patients for certain, and lines do not."
     if np.setdiff1d(nonlinear.ordering.exhausted, linear.ordering.exhausted).size:
         return "Curves make some columns of others, and would leave them out; lines do not."
