@@ -73,7 +73,7 @@ def test_command_line(animal: Animal, tmp_path: Path) -> None:
     names = ("cohort.csv", "few.csv", "model.rci", "scores.csv", "page.html")
     cohort, few, model, scores, page = (tmp_path / name for name in names)
     animal.table.to_csv(cohort, index=False)
-    told = ["--target", "ill", *animal.options]
+    told = ["--target", "ill", "--mechanism", "linear", *animal.options]
     seen = json.loads(run("look", cohort, "--target", "ill", "--json").stdout)
     assert [column["name"] for column in seen["columns"]] == [*animal.names, "ill"]
     doubts = {finding["sentence"][:100] for finding in seen["findings"]}
