@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "screening": {"backends", "method"},
     "data": {"errors", "method", "outcomes"},
     "files": {"departure", "errors", "method", "nonlinear", "outcomes", "version", "wording"},
-    "diagnostics": {"backends", "method", "name_hints", "outcomes", "screening", "wording"},
+    "diagnostics": {"backends", "method", "name_hints", "nonlinear", "outcomes", "screening", "wording"},
     "inputs": {"backends", "errors", "files", "method", "name_hints", "outcomes", "screening", "wording"},
     "resampling": {
         "backends",

@@ -42,7 +42,7 @@ def cohort(seed: int, n: int = 500) -> tuple[pd.DataFrame, np.ndarray, np.random
 
 
 def checks(X: pd.DataFrame, y: np.ndarray, **options) -> dict[str, Check]:
-    model = RCI(**{"backend": "numpy", "mechanism": "linear", **options}).fit(X, y)
+    model = RCI(**{"backend": "numpy", **options}).fit(X, y)
     return {one.name: one for one in model.diagnose(X, y).checks}
 
 

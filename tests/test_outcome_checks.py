@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 
 from rootcausal import RCIRegressor, RCISurvival
 
@@ -136,3 +137,19 @@ def test_without_the_outcome_only_what_needs_none_is_checked():
     diagnosis = RCISurvival(mechanism="linear").fit(X, time, event).diagnose(X)
     assert {check.name for check in diagnosis.checks} <= {"in_range", "as_named"}
     assert "diagnos" not in diagnosis.to_text().replace("diagnose", "")
+
+
+def test_an_effect_of_a_number_is_named_where_relations_bend() -> None:
+    """By two graphs; lines through the shocks of curves named one of the two."""
+    for seed in (0, 1):
+        rng = np.random.default_rng(seed)
+        cause = rng.uniform(-2, 2, 500)
+        spread = 0.3 + expit(2 * cause)
+        other = np.tanh(2 * cause) + spread * rng.laplace(size=500) * 0.5
+        y = np.tanh(cause) + 0.5 * rng.laplace(size=500)
+        late = np.abs(cause) + spread * rng.standard_t(5, 500) * 0.6 + 0.5 * y
+        X = pd.DataFrame({"cause": cause, "other": other, "late": late})
+        model = RCIRegressor().fit(X, y)
+        assert model.provenance_["mechanism"]["taken"] == "nonlinear"
+        (check,) = [check for check in model.diagnose(X, y).checks if check.name == "terminal"]
+        assert check.verdict in ("doubtful", "broken") and check.variables == ("late",)

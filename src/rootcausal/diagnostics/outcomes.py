@@ -239,7 +239,7 @@ class ContinuousChecks(OutcomeChecks):
         )
         is_bent = any(check.verdict in ("doubtful", "broken") for check in of_lines)
         values = checked.X[np.ix_(evidence.rows, evidence.columns)]
-        yield check_reverse_causation_of_number(evidence, values, is_bent)
+        yield check_reverse_causation_of_number(evidence, values, is_bent, checked.nonlinear)
         yield from of_lines
         yield influence.check_influence(evidence, fit, checked, evidence.n_rows)
 

@@ -16,7 +16,10 @@ cohorts; here densities are estimated, so that this is a guide whose level was m
 Of a number D, as between two columns: what each story leaves is looked at by its densities, and so are the
 arrows that it needs. Two Gaussians tell nothing. Of a diagnosis there is another sign: its log-odds are
 straight in the error of a cause. A time to the outcome that censoring cut short bends them, though not as a
-shift by D does; and so does a cause that acts in a bent way.
+shift by D does; and so does a cause that acts in a bent way. But where all patients were followed for some
+time, next to all with values below it have D, and far fewer right above: no cause does that.
+
+Where the model has curves, lines judge nothing: the stories are told by :mod:`.nonlinear_stories`.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ import numpy as np
 from scipy.special import chdtrc, expit
 from scipy.stats import norm
 
-from ..method.table import F64
+from ..method.table import F64, Index
 from .diagnosis import Check, Verdict
 from .evidence import Evidence, standardized
 from .leakage import advice_to_leave_out
@@ -36,6 +39,7 @@ from .power import POWER, corrected
 from .ranks import rank_scores
 from .regressions import PlainLine, PlainLogit, joint_score_tests
 from .specification import CheckSpec, Scale, Text
+from .story import Told
 
 # Of the columns that D depends on, the strongest are asked.
 ASKED_AT_MOST = 20
@@ -55,6 +59,9 @@ ROWS_AT_MOST, ROWS_OF_A_CLASS = 5_000, 500
 BENT = Scale(0.2, np.inf, p_doubtful=1e-3)
 # Scores of ranks that are tried: 2 to 4 bend, and the first, straight in the ranks, levels off in the tails.
 BENDING = 4
+# Beyond a limit of a column next to all have D, and of as many beside it far fewer: at least so many
+# patients, this part of all, this share of them, and this difference.
+FEWEST_BEYOND, PART_BEYOND, ALL_BEYOND, DROP = 20, 0.1, 0.99, 0.5
 # So many times likelier must a cause be for the question to be settled.
 SETTLED = 50.0
 MOST_TIMES = 10_000
@@ -142,7 +149,14 @@ DIAGNOSIS = _spec(
             "nonlinear.",
             "{leave_out} If it was measured before, it may be that only high, or only low values matter: add "
             "a column that says so.",
-        )
+        ),
+        "doubtful, from": Text(
+            "Of the {n_beyond:,} patients with the {most} values of {worst:q} {with_it:,} have the "
+            "diagnosis, and of as many next to them {beside:.0%}: as of the time to it, or to the end of "
+            "follow-up.",
+            "Do not read {worst:q} as a root cause: it looks as though it ended with the diagnosis.",
+            "{leave_out}",
+        ),
     },
 )
 # Densities are estimated, and of Gaussians, whose direction nobody can tell, one in fifty cohorts of 200
@@ -160,39 +174,13 @@ NUMBER = _spec(
 )
 
 
-@dataclass(frozen=True)
-class Told:
-    """Which story the patients tell of one column.
-
-    Attributes
-    ----------
-    place : of the column among the errors.
-    log_times : log of how many times likelier an effect of D is than a cause.
-    shift : by how many standard deviations the column is shifted in cases, given the columns before it.
-    n_rows : in how many patients.
-    """
-
-    place: int
-    log_times: float
-    shift: float
-    n_rows: int
-
-    def p_value(self, n_asked: int) -> float:
-        return float(min(1.0, n_asked * np.exp(min(0.0, -self.log_times))))
-
-    @property
-    def size(self) -> float:
-        """Nats a patient."""
-        return max(self.log_times, 0.0) / self.n_rows
-
-
 def check_reverse_causation(
-    evidence: Evidence, fit: PlainLogit, values: F64, measured: np.ndarray, bends_itself: bool = False
+    evidence: Evidence, fit: PlainLogit, values: F64, measured: np.ndarray, nonlinear: bool = False
 ) -> Check:
     """Whether a column is shifted by a diagnosis.
 
     ``values`` (n, k) are those of the columns of ``evidence``; ``measured`` (n, k) says which errors are made
-    of measurements alone: what was drawn knows D. Of a model that ``bends_itself`` no bend is a finding.
+    of measurements alone: what was drawn knows D. Of a ``nonlinear`` model no bend is a finding.
     """
     y = evidence.known
     smallest = _smallest_shift(y)
@@ -203,9 +191,24 @@ def check_reverse_causation(
     if few is not None:
         fit, measured = PlainLogit.of(evidence.errors, evidence.known), measured[few[0]][:, few[1]]
         y, smallest = evidence.known, _smallest_shift(evidence.known)
-    told = stories(evidence, values, measured, fit, bends_itself)
+    told = stories(evidence, values, measured, fit, nonlinear)
     effects = _effects(DIAGNOSIS, told, OF_A_DIAGNOSIS)
-    if not effects and not bends_itself:
+    beyond = None if effects else _only_cases_beyond(evidence, values, measured)
+    if beyond is not None:
+        names = evidence.named([beyond.place])
+        return DIAGNOSIS.check(
+            "doubtful",
+            case="from",
+            names=names,
+            smallest=smallest,
+            worst=names[0],
+            n_beyond=beyond.n_rows,
+            most="lowest" if beyond.lowest else "highest",
+            with_it=beyond.n_cases,
+            beside=beyond.beside,
+            leave_out=advice_to_leave_out(names),
+        )
+    if not effects and not nonlinear:
         numbers = np.flatnonzero(evidence.searched & ~evidence.with_levels)
         p_values, bend = bend_tests(evidence.errors[:, numbers], y, fit)
         p_values = np.array([corrected(p, numbers.size) for p in p_values.tolist()])
@@ -220,7 +223,9 @@ def check_reverse_causation(
     return _said(DIAGNOSIS, OF_A_DIAGNOSIS, evidence, told, effects, smallest)
 
 
-def check_reverse_causation_of_number(evidence: Evidence, values: F64, is_bent: bool) -> Check:
+def check_reverse_causation_of_number(
+    evidence: Evidence, values: F64, is_bent: bool, nonlinear: bool = False
+) -> Check:
     """Whether a number moves a column.
 
     ``values`` (n, k) are those of the columns of ``evidence``, what was drawn among them. ``is_bent`` says
@@ -231,7 +236,7 @@ def check_reverse_causation_of_number(evidence: Evidence, values: F64, is_bent: 
     smallest = float((CLEARLY + norm.isf(1.0 - POWER)) / np.sqrt(evidence.n_rows))
     if fit.separated:
         return NUMBER.check("cannot tell", case="certain", smallest=smallest)
-    told = stories_of_number(evidence, values, fit)
+    told = stories_of_number(evidence, values, fit, nonlinear)
     effects = _effects(NUMBER, told, OF_A_NUMBER)
     return _said(NUMBER, OF_A_NUMBER, evidence, told, effects, smallest, is_bent)
 
@@ -297,6 +302,43 @@ def _said(
         n_told=len(told),
         most="most " if spec is DIAGNOSIS and len(told) == ASKED_AT_MOST else "",
     )
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """The lowest or highest values of a column at a place, with which next to all have D.
+
+    Attributes
+    ----------
+    place : of the column.
+    lowest : whether they are the lowest.
+    n_rows, n_cases : how many patients have them, and how many of these have D.
+    beside : share with D of as many next to them.
+    """
+
+    place: int
+    lowest: bool
+    n_rows: int
+    n_cases: int
+    beside: float
+
+
+def _only_cases_beyond(evidence: Evidence, values: F64, measured: np.ndarray) -> Beyond | None:
+    """Of numbers whose place was learned, the one with most patients beyond a limit, next to all with D."""
+    found = []
+    for place in np.flatnonzero(evidence.searched & ~evidence.with_levels).tolist():
+        rows = np.flatnonzero(measured[:, place])
+        ranked = rows[np.argsort(values[rows, place], kind="stable")]
+        for lowest in (True, False):
+            y = evidence.known[ranked if lowest else ranked[::-1]]
+            with_d, rank = np.cumsum(y), np.arange(1, y.size + 1)
+            n = int(rank[with_d >= ALL_BEYOND * rank].max(initial=0))
+            if n < max(FEWEST_BEYOND, PART_BEYOND * y.size) or n == y.size:
+                continue
+            beside = float(y[n : 2 * n].mean())
+            if with_d[n - 1] / n - beside >= DROP:
+                found.append(Beyond(place, lowest, n, int(with_d[n - 1]), beside))
+    return max(found, key=lambda one: one.n_rows, default=None)
 
 
 def bend_tests(errors: F64, y: np.ndarray, fit: PlainLogit) -> tuple[F64, F64]:
@@ -444,7 +486,7 @@ def likelier_last(place: int, values: F64, with_levels: np.ndarray) -> float:
 
 
 def stories(
-    evidence: Evidence, values: F64, measured: np.ndarray, fit: PlainLogit, bends_itself: bool = False
+    evidence: Evidence, values: F64, measured: np.ndarray, fit: PlainLogit, nonlinear: bool = False
 ) -> list[Told]:
     """Of the numbers that D clearly depends on and whose place was learned, the strongest first.
 
@@ -454,7 +496,7 @@ def stories(
     values : (n, k) of the same columns.
     measured : (n, k) which of them were, and not drawn: what was drawn knows D.
     fit : of D on the errors.
-    bends_itself : whether the order is one of curves, so that no straight lines can judge it.
+    nonlinear : whether the model has curves: straight lines then judge no order.
     """
     z = fit.coef / np.maximum(fit.standard_errors, 1e-150)
     enough = np.stack([measured[evidence.known == label].sum(axis=0) for label in (0, 1)]).min(axis=0)
@@ -462,6 +504,8 @@ def stories(
         evidence.searched & ~evidence.with_levels & (np.abs(z) >= CLEARLY) & (enough >= FEWEST_OF_A_CLASS)
     )
     asked = asked[np.argsort(-np.abs(z[asked]), kind="stable")][:ASKED_AT_MOST]
+    if nonlinear:
+        return _nonlinear(evidence, values, measured, asked, 1.0 / float(evidence.known.std()))
     spared = arrows_spared(values, evidence.known) if asked.size else np.zeros(0)
     told = []
     for place in asked.tolist():
@@ -470,17 +514,24 @@ def stories(
         # A wrong order may look like it, or hide it: where its place is learned too early, what comes out of
         # the column looks like a cause of it. So it must look like it after all the others, and either where
         # it stands or with all that its coming last makes of the order.
-        if nats + spared[place] > 0.0 or not bends_itself:
-            after = _whatever_the_order(place, evidence.known, values, measured[:, place])
-            if nats < after and after + spared[place] > 0.0 and not bends_itself:
-                rows = measured[:, place]
-                nats = max(nats, after + likelier_last(place, values[rows], evidence.with_levels))
-            nats = min(nats, after)
+        after = _whatever_the_order(place, evidence.known, values, measured[:, place])
+        if nats < after and after + spared[place] > 0.0:
+            rows = measured[:, place]
+            nats = max(nats, after + likelier_last(place, values[rows], evidence.with_levels))
+        nats = min(nats, after)
         told.append(Told(place, nats + float(spared[place]), shift, int(measured[:, place].sum())))
     return told
 
 
-def stories_of_number(evidence: Evidence, values: F64, fit: PlainLine) -> list[Told]:
+def _nonlinear(
+    evidence: Evidence, values: F64, measured: np.ndarray, asked: Index, unit: float
+) -> list[Told]:
+    from .nonlinear_stories import nonlinear_stories  # models of lines need no learner of curves
+
+    return nonlinear_stories(evidence, values, measured, asked, unit)
+
+
+def stories_of_number(evidence: Evidence, values: F64, fit: PlainLine, nonlinear: bool = False) -> list[Told]:
     """Of the numbers that the outcome clearly depends on and whose place was learned, the strongest first."""
     z = np.abs(fit.coef) / np.maximum(fit.standard_errors, 1e-300)
     measured = evidence.rest_on_measurements
@@ -488,6 +539,8 @@ def stories_of_number(evidence: Evidence, values: F64, fit: PlainLine) -> list[T
         evidence.searched & ~evidence.with_levels & (z >= CLEARLY) & (measured.sum(axis=0) >= FEWEST_MEASURED)
     )
     asked = asked[np.argsort(-z[asked], kind="stable")][:ASKED_AT_MOST]
+    if nonlinear:
+        return _nonlinear(evidence, values, measured, asked, 1.0)
     y = standardized(evidence.known)
     columns = standardized(values)
     spared = arrows_spared(columns, y) if asked.size else np.zeros(0)

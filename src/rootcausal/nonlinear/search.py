@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
 import numpy as np
@@ -99,6 +99,7 @@ class GraphSearch:
     on_fits : told how many mechanisms were fitted, after every few.
     start : what a search of some of the rows found, from which this one of all goes on.
     n_start : how many rows these were.
+    begin : causes of each variable from which it goes on; none where that is None.
     """
 
     fitter: GraphFitter
@@ -108,6 +109,7 @@ class GraphSearch:
     on_fits: OnFits | None = None
     start: Found | None = None
     n_start: float = 0.0
+    begin: Sequence[Causes] | None = None
     _known: dict[tuple[int, Causes], tuple[Fitted, ...]] = field(default_factory=dict)
     _cost: dict[tuple[int, Causes], float] = field(default_factory=dict)
     _worth: dict[tuple[int, int], float] = field(default_factory=dict)
@@ -116,7 +118,7 @@ class GraphSearch:
     def run(self) -> Found:
         """The cheapest graph that adding, taking away and turning round of single arrows leads to."""
         v = len(self.columns)
-        causes: list[Causes] = [frozenset()] * v
+        causes: list[Causes] = [frozenset()] * v if self.begin is None else list(self.begin)
         if self.start is not None:
             causes = self._begun(self.start)
         promising = self._promising(causes, range(v))
@@ -140,6 +142,10 @@ class GraphSearch:
         return Found(
             tuple(causes), tuple(fitted), total, self._margins(causes), len(self._known), ended, rises
         )
+
+    def again(self, begin: Sequence[Causes], allowed: np.ndarray) -> Found:
+        """By other rules, from these causes on; mechanisms that were worked out are not worked out again."""
+        return replace(self, begin=begin, allowed=allowed).run()
 
     def _begun(self, start: Found) -> list[Causes]:
         """The graph of some of the rows, and what other causes may be worth to all of them."""
