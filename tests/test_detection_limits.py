@@ -135,7 +135,7 @@ def test_effects_are_nearer_to_those_of_what_was_not_cut():
     assert errors[0] < 0.8 * errors[1]
 
 
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("backend", ["numpy", "numba", pytest.param("cupy", marks=pytest.mark.gpu)])
 def test_backends_agree_and_without_limits_nothing_changes(backend: str):
     _, cut, limits, y = cohort(n=400)
     reference = RCIRegressor(limits=limits, backend="numpy").fit(cut, y)

@@ -86,7 +86,7 @@ def test_noise_leaves_a_covariance_of_true_values():
     np.testing.assert_allclose(both.covariance[2, 2], 1.0)
 
 
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("backend", ["numpy", "numba", pytest.param("cupy", marks=pytest.mark.gpu)])
 def test_effects_are_those_of_true_values(backend):
     true, seen, y = cohort()
     shares = {"a": 0.7, "b": 0.7}
