@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 from rootcausal.inputs.rules import NAMED_AT_MOST
@@ -51,6 +52,7 @@ class Fuzzed:
     texts : columns of texts.
     more : what else is asked of the model beside risks.
     rng : for who comes later.
+    beside : what ``fit`` takes by name, such as strata or weights.
     """
 
     X: pd.DataFrame
@@ -62,13 +64,15 @@ class Fuzzed:
     texts: list[str]
     more: set[str]
     rng: np.random.Generator = field(repr=False)
+    beside: dict[str, np.ndarray] = field(default_factory=dict)
 
     def fit(self) -> Any:
-        return self.kind(**self.options).fit(self.X, *self.outcome)
+        return self.kind(**self.options).fit(self.X, *self.outcome, **self.beside)
 
     @property
     def in_words(self) -> str:
-        return f"{self.kind.__name__} of {self.X.shape[0]} x {self.X.shape[1]}, {self.options}"
+        beside = f", with {', '.join(self.beside)}" if self.beside else ""
+        return f"{self.kind.__name__} of {self.X.shape[0]} x {self.X.shape[1]}, {self.options}{beside}"
 
 
 def fuzzed(seed: int) -> Fuzzed:
@@ -100,7 +104,61 @@ def fuzzed(seed: int) -> Fuzzed:
         options["confounding"] = "merge"
     chances = {"bootstrap": 0.4, "file": 0.25, "diagnose": 0.2, "report": 0.1, "cross_validate": 0.2}
     more = {name for name, chance in chances.items() if rng.random() < chance}
-    return Fuzzed(X, outcome, kind, options, numbers, few, texts, more, rng)
+    cohort = Fuzzed(X, outcome, kind, options, numbers, few, texts, more, rng)
+    _design(np.random.default_rng([20_262, seed]), cohort)
+    return cohort
+
+
+def _design(rng: np.random.Generator, cohort: Fuzzed) -> None:
+    """Another design for two of five cohorts; limits of detection, reliabilities, weights for some."""
+    n, kind, options = len(cohort.X), cohort.kind, cohort.options
+    design = str(rng.choice(["as it is", "another"], p=[0.6, 0.4]))
+    if design == "another" and kind is RCISurvival:
+        _late_or_competing(rng, cohort)
+    elif design == "another" and kind is RCIRegressor:
+        (y,) = cohort.outcome
+        rate = np.exp(np.clip((y - y.mean()) / (y.std() or 1.0), -4, 4))
+        options["outcome"], cohort.outcome = "count", (rng.poisson(rate),)
+        if rng.random() < 0.5:
+            cohort.beside["exposure"] = rng.uniform(0.5, 2, n)
+    elif design == "another" and rng.random() < 0.5:
+        ill = np.isin(cohort.outcome[0], (1, "yes"))
+        options["outcome"], cohort.outcome = "ordinal", (ill + rng.integers(0, 3, n),)
+        options.pop("prevalence", None)
+    elif design == "another":
+        ill = np.isin(cohort.outcome[0], (1, "yes"))
+        cohort.beside["strata"] = np.argsort(np.argsort(~ill, kind="stable"), kind="stable") % max(
+            1, int(ill.sum())
+        )
+        cohort.X.dropna(axis="columns", inplace=True)
+        for names in (cohort.numbers, cohort.few, cohort.texts):
+            names[:] = [name for name in names if name in cohort.X]
+        for name in ("prevalence", "knowledge", "log"):
+            options.pop(name, None)
+    free = [name for name in cohort.numbers if name not in options.get("log", [])]
+    if free and rng.random() < 0.15:
+        name = str(rng.choice(free))
+        lowest = float(cohort.X[name].quantile(0.3))
+        cohort.X[name] = cohort.X[name].astype(float).clip(lower=lowest)
+        options["limits"] = {name: f"<{lowest!r}"}
+    elif free and rng.random() < 0.15:
+        options["reliability"] = {str(rng.choice(free)): float(rng.choice([0.5, 0.9]))}
+    if "strata" not in cohort.beside and "prevalence" not in options and rng.random() < 0.15:
+        whole = rng.random() < 0.5
+        cohort.beside["weights"] = rng.integers(0, 4, n) if whole else rng.lognormal(0, 0.7, n)
+
+
+def _late_or_competing(rng: np.random.Generator, cohort: Fuzzed) -> None:
+    when, event = cohort.outcome
+    how = str(rng.choice(["late", "strata", "competing"]))
+    if how == "late":
+        cohort.beside["start"] = when * rng.choice([0.0, 0.5], len(when))
+    elif how == "strata":
+        cohort.beside["strata"] = rng.integers(0, 2, len(when))
+    else:
+        first = np.where(rng.random(len(when)) < 0.5, "died", "last seen")
+        cohort.outcome = when, np.where(event == 1, "relapse", first)
+        cohort.options |= {"positive": "relapse", "competing": "died"}
 
 
 def _columns(
@@ -261,12 +319,17 @@ def heard() -> Iterator[list[str]]:
 
 
 def predictor(model: Any, X: pd.DataFrame) -> np.ndarray:
+    if isinstance(model, RCIRegressor) and model.outcome == "count":
+        return np.log(model.predict(X))
     return model.decision_function(X) if isinstance(model, RCI) else model.predict(X)
 
 
 def risks(model: Any, X: pd.DataFrame) -> np.ndarray:
+    """Of stages the chance of the last one; of matched sets, which tell no risks, odds as a risk."""
+    if isinstance(model, RCI) and model._model.attribution.outcome == "matched":
+        return expit(model.decision_function(X))
     if isinstance(model, RCI):
-        return model.predict_proba(X)[:, 1]
+        return model.predict_proba(X)[:, -1]
     return model.predict_risk(X) if isinstance(model, RCISurvival) else model.predict(X)
 
 
@@ -366,7 +429,7 @@ def _more(cohort: Fuzzed, model: Any) -> None:
         if "report" in cohort.more:
             model.report(X.iloc[:5], Path(folder) / "page.html")
     if "diagnose" in cohort.more:
-        model.diagnose(X, *cohort.outcome)
+        model.diagnose(X, *cohort.outcome, **cohort.beside)
     if "cross_validate" in cohort.more:
         with suppress(InputError):  # a fold may lack what the cohort has
             model.cross_validate()
@@ -436,7 +499,9 @@ def _beyond(cohort: Fuzzed, model: Any, name: str) -> None:
     monotone = (steps > -scale).all() or (steps < scale).all()
     named = any(name in one for one in said)
     must(monotone or named, f"{name} beyond what was seen: {np.round(path, 3)}, and nothing is said")
-    if model.provenance_["parameters"].get("mechanism", "linear") == "linear" and not whole and not named:
+    linear = model.provenance_["parameters"].get("mechanism", "linear") == "linear"
+    # What is expected beyond a limit of detection is no straight line of what else is known.
+    if linear and not whole and not named and not cohort.options.get("limits"):
         straight = np.allclose(steps, steps[0], rtol=1e-4, atol=10 * scale)
         must(straight, f"{name} beyond what was seen: {np.round(path, 3)} is no straight line")
 

@@ -36,6 +36,8 @@ FEWEST_THAT_COUNT = 50
 # Columns that a line about many of them names, where there is room.
 NAMED_ON_PAPER = 50
 NAMED_IN_A_LINE = 10
+# Of outcomes that a patient has or has not: which of what is known of a row says so.
+HAS_IT = {"binary": 0, "matched": 0, "survival": 1}
 # Who called fit: past these functions, _learn, _fit and fit itself.
 CALLER = 6
 
@@ -357,13 +359,13 @@ class _DecidingLevel:
 def _deciding_levels(learned: Learned, cohort: Cohort) -> list[_DecidingLevel]:
     """Levels of the model's variables that decide for their patients, the most patients first.
 
-    Of times to an event only those without one: with it, patients still differ in when.
+    Of times to an event only those without one: with it, patients still differ in when. Stages have none.
     """
-    if cohort.rows is None or cohort.outcome is None or not cohort.classes.size:
+    if cohort.rows is None or cohort.outcome is None or cohort.outcome.name not in HAS_IT:
         return []
     values, known = cohort.rows
-    has_it = (known if known.ndim == 1 else known[:, 1]) > 0
-    found = []
+    has_it = known.reshape(len(known), -1)[:, HAS_IT[cohort.outcome.name]] > 0
+    found, timed = [], cohort.outcome.name == "survival"
     for place in learned.model.used.tolist():
         variable, columns = cohort.variables[place], cohort.layout.columns_of(place)
         if variable.kind not in ("binary", "nominal"):
@@ -373,7 +375,7 @@ def _deciding_levels(learned: Learned, cohort: Cohort) -> list[_DecidingLevel]:
         of_row = cells.argmax(axis=1) + 1 if columns.size > 1 else (cells[:, 0] > cells.min()).astype(np.intp)
         if columns.size > 1:
             of_row[~cells.any(axis=1)] = 0
-        for level, n in deciding_levels(of_row, has_it[there], either=known.ndim == 1).items():
+        for level, n in deciding_levels(of_row, has_it[there], either=not timed).items():
             which = bool(has_it[there][of_row == level].all())
             found.append(_DecidingLevel(variable.name, text_of(variable.levels[level]), n, which))
     return sorted(found, key=lambda one: -one.count)

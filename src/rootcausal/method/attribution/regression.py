@@ -90,7 +90,7 @@ def _maximize(loss: Loss, beta: F64, k: int, penalty: float) -> tuple[F64, bool]
         gain = float(step @ here.gradient)
         if gain <= TOLERANCE * loss.n_rows:
             # A long step that gains nothing: some columns tell a few patients apart for certain.
-            return None if not penalty and np.abs(step).max() > LEVEL else (beta, True)
+            return None if not penalty and np.abs(step).max(initial=0.0) > LEVEL else (beta, True)
         size = 1.0
         there = _objective(loss, beta + step, k, penalty)
         while there.loglik < here.loglik and size > 1e-6:
@@ -122,6 +122,8 @@ def by_baseline(information: F64, values: F64) -> F64:
 
 def _newton_step(at: LossSums) -> F64 | None:
     """By Cholesky; None when the Hessian is singular: some direction changes no prediction any more."""
+    if not at.gradient.size:
+        return at.gradient  # of matched sets in which no column plays a part: they have no baseline either
     # SciPy's functions for it check their arguments for longer than a small system takes to solve.
     _, step, singular = dposv(at.hessian, at.gradient)
     return None if singular else step
