@@ -88,7 +88,7 @@ def test_columns_that_only_sound_or_look_odd_are_left_alone() -> None:
         "age_at_diagnosis": np.rint(NOISE[:, 4] * 9 + 60),
         "family_history_of_death": np.arange(N) // 9 % 2,
         "pregnancies": np.arange(N) % 13,
-        "visits": np.minimum(np.arange(N) % 11, 9),
+        "siblings": np.minimum(np.arange(N) % 11, 9),
         "gleason": 6 + np.arange(N) // 7 % 4,
         "change": np.arange(N) % 3 - 1,
         "bp": [f"{120 + k % 40}/{70 + k % 20}" for k in range(20)] * 10,

@@ -299,3 +299,79 @@ def test_the_check_sees_who_was_measured_too() -> None:
     (check,) = (one for one in diagnosis.checks if one.name == "gives_away")
     assert check.verdict == "doubtful" and check.variables == ("lab",)
     assert "'lab' is missing where the time of follow-up is low" in check.statement
+
+
+# --- what begins after time 0 -----------------------------------------------------------------------------
+
+
+def waiting_list() -> dict[str, Any]:
+    """A transplant came to those who lived until one was there, after days of "wait"."""
+    rng = np.random.default_rng(5)
+    wait = np.rint(rng.exponential(400, N))
+    came = wait < TIME
+    return {
+        "age": NOISE[:, 1] * 9 + 50,
+        "wait": np.where(came, wait, np.nan),
+        "given": np.where(came, "yes", "no"),
+        "mismatch": np.where(came & (np.arange(N) % 7 > 0), NOISE[:, 2], np.nan),
+        "lab": np.where(np.arange(N) % 3, NOISE[:, 3], np.nan),
+        "nodes": np.rint(rng.exponential(700, N)),  # longer than follow-up as often as chance has it
+        "days": TIME,
+        "died": EVENT,
+    }
+
+
+def test_what_begins_after_time_0_is_immortal_time(tmp_path: Path) -> None:
+    seen = seen_by(waiting_list(), target="died", time="days")
+    one = named(seen, "goes with follow-up")
+    assert one is not None and one.columns == ("wait", "given", "mismatch") and one.in_line
+    assert "'wait' (never longer than 'days'), 'given' (says whether 'wait' is known)" in one.sentence
+    assert "(immortal time bias)" in one.sentence and "--start" in one.sentence
+    pd.DataFrame(waiting_list()).to_csv(tmp_path / "t.csv", index=False)
+    told = ["--time", "days", "--event", "died"]
+    assert "(immortal time bias)" in run("fit", tmp_path / "t.csv", *told, "--out", tmp_path / "m.rci").stderr
+    columns = pd.DataFrame(waiting_list())
+    model = RCISurvival(mechanism="linear").fit(columns[["age", "wait"]], TIME, EVENT)
+    checks = model.diagnose(columns[["age", "wait"]], TIME, EVENT).checks
+    (leak,) = [one for one in checks if one.name == "gives_away"]
+    assert leak.verdict == "doubtful" and leak.variables == ("wait",) and "immortal time" in leak.statement
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        *[(name, True) for name in ("transplant", "n_visits", "AdjRadTherapy", "complications", "Responder")],
+        *[(name, False) for name in ("visit", "prior_transplant", "PreopTherapy", "nodes", "therapy")],
+    ],
+)
+def test_what_comes_in_the_course_of_a_disease_is_asked_about(name: str, asked: bool) -> None:
+    course = np.arange(N) * 7 % 40
+    seen = seen_by({"a": NOISE[:, 0], name: course, "ill": ILL}, target="ill")
+    timed = seen_by({"a": NOISE[:, 0], name: course, "ill": EVENT, "days": TIME}, target="ill", time="days")
+    for look_of, words in ((seen, "before 'ill' was?"), (timed, "(immortal time bias)")):
+        one = named(look_of, "before or after")
+        assert (one is not None) == asked
+        assert one is None or (one.columns == (name,) and words in one.sentence and not one.in_line)
+
+
+def test_levels_that_are_numbered_are_in_that_order(tmp_path: Path) -> None:
+    grades, wards = np.array(["2_Fair", "1_Good", "3_Poor"]), np.array(["1 - eye", "2 - ear", "3 - skin"])
+    sites = np.array(["1_north", "2_east", "3_west"])
+    rows = np.arange(N)
+    levels = {"state": grades[rows % 3], "ward": wards[rows // 7 % 3], "site": sites[rows // 30 % 3]}
+    table = {"a": NOISE[:, 0], **levels}
+    seen = seen_by({**table, "ill": ILL}, target="ill")
+    assert {one.name: one.kind for one in seen.columns}["state"] == "ordinal"
+    one = named(seen, "order")
+    assert one is not None and one.columns == ("state",) and not one.in_line
+    pd.DataFrame({**table, "ill": ILL}).to_csv(tmp_path / "t.csv", index=False)
+    said = ok("fit", tmp_path / "t.csv", "--target", "ill", "--out", tmp_path / "m.rci")
+    assert "1 ordinal (state: 1_Good < 2_Fair < 3_Poor)" in said and "2 nominal (ward" in said
+
+
+def test_what_was_said_of_a_column_is_not_asked_again(tmp_path: Path) -> None:
+    visits = np.where(np.arange(N) % 2, 3 + np.arange(N) % 5, 2)
+    pd.DataFrame({"a": NOISE[:, 0], "visits": visits, "ill": ILL}).to_csv(tmp_path / "t.csv", index=False)
+    arguments = ["fit", tmp_path / "t.csv", "--target", "ill", "--out", tmp_path / "m.rci"]
+    assert "warning: Column 'visits'" in run(*arguments).stderr
+    assert "warning: Column 'visits'" not in run(*arguments, "--kind", "visits=number").stderr

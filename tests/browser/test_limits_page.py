@@ -75,12 +75,15 @@ def test_a_risk_that_so_few_cannot_show_is_marked_in_one_place_only(watched, pag
 
 # Of a patient: the marks of each card, the strongest root cause, and the marks of the sentence.
 MARKS = """() => {
-  const texts = (place) => [...place.querySelectorAll(".mark")].map((mark) => mark.innerText);
+  const texts = (place, which) => [...place.querySelectorAll(`${which} .mark`)].map((mark) => mark.innerText);
+  const named = [...document.querySelectorAll("#in-words .why > strong:not(.ask) bdi")];
   const cards = [...document.querySelectorAll(".card")];
   return {
-    cards: Object.fromEntries(cards.map((card) => [card.dataset.variable, texts(card)])),
-    top: document.querySelector("#in-words .why > strong:not(.ask) bdi")?.innerText ?? null,
-    sentence: texts(document.getElementById("in-words")),
+    cards: Object.fromEntries(cards.map((card) => [card.dataset.variable, texts(card, "")])),
+    named: named.map((name) => name.innerText),
+    top: named[0]?.innerText ?? null,
+    sentence: texts(document.getElementById("in-words"), ".sure"),
+    unread: texts(document.getElementById("in-words"), ".why"),
   };
 }"""
 
@@ -102,6 +105,9 @@ def test_every_card_of_a_pair_with_a_hidden_cause_names_the_other(watched, page_
         assert marks["cards"] == {name: expected[name] for name in marks["cards"]}
         assert marks["sentence"] == expected.get(marks["top"], [])
         led.add(marks["top"])
+        (unread,) = marks["unread"] or ["none"]
+        assert (marks["top"] in unread) == (marks["top"] in ("copper", MARKUP)) and "age" not in unread
+        assert ("Not to be read as it stands: " in unread) == bool({"copper", MARKUP} & {*marks["named"]})
     assert {"copper", MARKUP, "bili"} <= led
     for view in ("cohort", "graph"):
         page.locator(f"#tab-{view}").click()

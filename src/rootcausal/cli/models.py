@@ -176,8 +176,10 @@ def _answered(patients: "Patients", roles: "Roles") -> set[str]:
     known = roles.knowledge
     fields = {} if known is None else known if isinstance(known, dict) else known.to_dict()
     placed = [*(fields.get("tiers") or ()), fields.get("first") or (), fields.get("covariates") or ()]
+    causes = [pair[0] for pair in fields.get("causes") or ()]
+    described = (roles.hints.kinds, roles.hints.logs, roles.hints.limits, roles.hints.noisy)
     kept = patients.X.column_names if roles.keep else ()
-    return {str(name) for some in (*placed, kept) for name in some}
+    return {str(name) for some in (*placed, causes, *described, kept) for name in some}
 
 
 def load_model(path: Path, horizon: float | None = None) -> "Fitted":

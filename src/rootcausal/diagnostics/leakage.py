@@ -26,9 +26,11 @@ from ..screening.auc import aucs, chance_of, measured_of_both, rank_auc, rows_of
 from ..screening.leakage import (
     DOMINATES,
     FEWEST_TO_CONDEMN,
+    IMMORTAL,
     LIMITS,
     MODEL_DECIDES,
     Leak,
+    begins_within,
     by_absence,
     by_absence_of_number,
     by_levels,
@@ -408,7 +410,7 @@ def check_leakage_of_times(checked: Checked) -> Check:
     reasons += (alone := asked.beyond("number", "{name:q} alone " + first, every, n_events))
     others = [every[variable] for variable in asked.ends if variable not in {one.variable for one in alone}]
     reasons += asked.beyond("name of an end", AN_END + first, others, n_events)
-    reasons += _following(asked, known[:, 0])
+    reasons += _following(asked, known[:, 0], Spans.of(known).start is None)
     reasons += _absent_of_number(asked, known[:, 0], "absence, follow-up", "the time of follow-up")
     share = concordance_of(checked.stated[rows], known)
     if share >= MODEL_DECIDES:  # NaN where no two can be compared
@@ -480,8 +482,11 @@ def _chance_of_ranking(share: float, n_events: int, n_variables: int) -> float:
     return corrected(float(2.0 * ndtr(-abs(share - 0.5) / concordance_error(n_events))), n_variables)
 
 
-def _following(asked: _Asked, time: F64) -> list[Reason]:
-    """Numbers that are the time of follow-up in another unit, or nearly, or are it in many rows."""
+def _following(asked: _Asked, time: F64, whole: bool) -> list[Reason]:
+    """Numbers that are the time of follow-up once more, or nearly, or in many rows, or lie within it.
+
+    What lies within it is told of ``whole`` follow-up only: rows from start to stop are there to hold it.
+    """
     first, absent, there = asked.layout.first_columns, asked.absent, asked.there
     found = rank_correlations(asked.X[:, first], absent, time)
     numbers = ~asked.layout.discrete[first] & (there >= FEWEST_TO_CONDEMN)
@@ -489,10 +494,14 @@ def _following(asked: _Asked, time: F64) -> list[Reason]:
     reasons = []
     for variable in np.flatnonzero(numbers & ~close).tolist():
         known = slice(None) if absent is None else ~absent[:, variable]
-        share = share_equal(asked.X[known, first[variable]], time[known])
+        values = asked.X[known, first[variable]]
+        share = share_equal(values, time[known])
         if share:
             said = "{name:q} is exactly the time of follow-up in {share:.0%} of rows"
             reasons.append(asked.reason(variable, "doubtful", float(found[variable]), 0.0, said, share=share))
+        elif whole and begins_within(values, time[known]):
+            said = f"{{name:q}} is never longer than follow-up: {IMMORTAL}"
+            reasons.append(asked.reason(variable, "doubtful", 1.0, 0.0, said))
     p_values = 2.0 * norm.sf(found * np.sqrt(there))
     judged = [
         (v, float(found[v]), corrected(float(p_values[v]), first.size))

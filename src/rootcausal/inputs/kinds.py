@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import InputError
 from ..method.layout import values_of
 from ..method.table import F64, Index
+from ..name_hints.columns import says_codes
 from ..wording import listed, quoted
 from .labels import place_of_disease, text_of
 from .ranges import order_of_ranges
@@ -41,6 +42,8 @@ ROWS_TO_SEE = 64
 # Values looked at in one go, once a column has shown few different ones.
 VALUES_A_BLOCK = 1 << 16
 
+# A level that begins with its number: 1_Good, 3) poor. What stands behind others, as in "1 - yes", is a code.
+_NUMBERED = re.compile(r"\s*(\d{1,2})\s*[_)]\s*(?![\d.]+\s*$)\S")
 _ROMAN = {"0": 0, "i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10}
 # Degrees that everybody puts in the same order.
 _OF_WORDS = {
@@ -258,7 +261,7 @@ def variable_of_counts(
             return _checked(name, kind, seen)
     levels = sorted(counts)
     if kind is None:
-        kind = "nominal"
+        kind = "ordinal" if are_numbered(name, levels) else "nominal"
     if kind == "number":
         example = "" if not levels else f": it holds {quoted(levels[0])}"
         raise InputError(f"column {quoted(name)} is no number{example}")
@@ -280,11 +283,26 @@ def levels_in_order(levels: Sequence[str]) -> list[str] | None:
     ranges = order_of_ranges(list(levels))
     if ranges is not None:
         return ranges
-    for place_of in (_place, lambda level: _OF_WORDS.get(level.strip().casefold())):
+    for place_of in (_number_before, _place, lambda level: _OF_WORDS.get(level.strip().casefold())):
         places = {level: place_of(level) for level in levels}
         if None not in places.values() and len(set(places.values())) == len(levels):
             return sorted(levels, key=lambda level: places[level] or 0.0)
     return None
+
+
+def are_numbered(name: str, levels: Sequence[str]) -> bool:
+    """Whether levels such as 1_Good, 2_Fair, 3_Poor are numbered in their order, one after the other.
+
+    Of what by its name has no order, as race and site, the numbers are codes.
+    """
+    numbers = sorted(number for level in levels if (number := _number_before(level)) is not None)
+    run = len(numbers) == len(levels) > 2 and numbers[0] < 3
+    return run and numbers == [numbers[0] + step for step in range(len(numbers))] and not says_codes(name)
+
+
+def _number_before(level: str) -> float | None:
+    found = _NUMBERED.match(level)
+    return None if found is None else float(found[1])
 
 
 def _in_order(name: str, levels: list[str]) -> list[str]:

@@ -15,6 +15,18 @@ _END = words(
     "offtrt offtreatment offstudy discontinued dropout"
 )
 _ACCRUED = words("los slos lenfol charges totcst totmcst")
+# What begins in the course of a disease, and what is counted until it ends.
+_IN_THE_COURSE = words(
+    "transplant transplanted transplantation response responder responded remission progression progressed "
+    "complication complications toxicity rejection rejected reject adjuvant salvage rescue maintenance "
+    "consolidation crossover switched readmission readmitted reoperation reintervention gvhd agvhd cgvhd "
+    "reintubated reintubation sequelae"
+)
+_COUNTED = words("visits doses cycles infusions transfusions refills readmissions reoperations refill")
+_HOW_MANY = words("n no nr num number nb count total")
+_COUNTED_WITH = words("visit dose cycle infusion transfusion procedure procedures medication medications")
+_ADJUVANT = words("adj adjuvant post postop postoperative")
+_THERAPY = words("rad radiation radiotherapy rt chemo chemotherapy therapy treatment hormone hormonal")
 # With these words alone, or beside one of those above, a name is about the end; else it is about anything.
 _TIME = words("time times day days week weeks month months years tstart tstop")
 _STATUS = frozenset(("status", "state"))
@@ -46,7 +58,7 @@ _LENGTHS = words("futime fup followup survtime survivaltime lenfol tte duration 
 _WHETHER = words("status stat state event events indicator ind flag cens censor censored delta happened")
 # What happened to others, or earlier, does not come after the outcome.
 _EARLIER = words(
-    "family fam fh history hist prior previous prev before mother father parent maternal baseline"
+    "family fam fh history hist prior previous prev before mother father parent maternal baseline pre preop"
 )
 
 
@@ -73,6 +85,14 @@ def says_end(name: str) -> bool:
     if _DIAGNOSIS & set(parts):
         return plain or bool(others & _BESIDE_DIAGNOSIS)
     return ("follow" in parts and "up" in parts) or joined in ("fu", "os")
+
+
+def says_during(name: str) -> bool:
+    """Whether a name is of what begins, or is counted, in the course of a disease: transplant, visits."""
+    parts = set(tokens(name))
+    counted = bool(parts & _COUNTED) or bool(parts & _HOW_MANY and parts & _COUNTED_WITH)
+    given = bool(parts & _ADJUVANT and parts & _THERAPY)
+    return not parts & _EARLIER and (counted or given or bool(parts & _IN_THE_COURSE))
 
 
 def says_accrued(name: str) -> bool:

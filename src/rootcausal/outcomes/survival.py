@@ -193,7 +193,7 @@ class HazardAttribution(Proportional):
         neither = np.exp(-until - others)
         own = np.diff(until, axis=1)
         share = own / np.maximum(own + np.diff(others), np.finfo(float).tiny)
-        incidence = np.cumsum((neither[:, :-1] - neither[:, 1:]) * share, axis=1)
+        incidence = np.minimum(np.cumsum((neither[:, :-1] - neither[:, 1:]) * share, axis=1), 1.0)
         reached = np.concatenate([np.zeros((ratio.size, 1)), incidence], axis=1)
         return 1.0 - reached[:, np.searchsorted(grid, times)]
 

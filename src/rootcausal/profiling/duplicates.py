@@ -98,6 +98,12 @@ def find_recorded(columns: Sequence[Counted], kinds: dict[str, Shape], out: Set[
     ]
 
 
+def says_missing_of(cells: Counted, other: Counted) -> bool:
+    """Whether a column of two levels has one of them exactly where another column has no value."""
+    two = cells.codes is not None and cells.n_different == 2 and not cells.n_missing
+    return two and any(np.array_equal(cells.codes == level, other.missing) for level in (0, 1))
+
+
 def find_coarser(columns: Sequence[Counted], kinds: dict[str, Shape], sample: np.ndarray) -> list[Finding]:
     """Columns with levels that a finer one decides, as a class of diagnoses by the diagnosis, a group by age.
 

@@ -61,7 +61,8 @@ def about(
 
 def columns_in_words(names: Sequence[str], detail: Callable[[str], str] | None = None) -> str:
     """``Column 'a'`` or ``Columns 'a', 'b' and 3 more``; ``detail`` is what to say in brackets of each."""
-    shown = [quoted(name) + (f" ({detail(name)})" if detail else "") for name in names[:NAMED_AT_MOST]]
+    details = [detail(name) if detail else "" for name in names[:NAMED_AT_MOST]]
+    shown = [quoted(name) + (f" ({one})" if one else "") for name, one in zip(names, details, strict=False)]
     rest = len(names) - len(shown)
     return (
         ("Column " if len(names) == 1 else "Columns ")

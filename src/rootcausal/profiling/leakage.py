@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..name_hints.endpoints import (
     level_says_end,
     says_accrued,
     says_diagnosis,
+    says_during,
     says_end,
     says_whether,
     time_of,
@@ -27,7 +28,9 @@ from ..screening.auc import auc_of
 from ..screening.duplicates import ROWS_A_LEVEL, is_cut, outcome_again, unit
 from ..screening.leakage import (
     FEWEST_OF_A_CLASS,
+    IMMORTAL,
     LIMITS,
+    begins_within,
     by_absence,
     by_absence_of_number,
     by_levels,
@@ -38,6 +41,7 @@ from ..screening.leakage import (
 from ..wording import one_line, plural, quoted
 from .column_types import FITTED, Shape
 from .counts import Counted, as_text
+from .duplicates import says_missing_of
 from .findings import Finding, about
 from .missing_codes import not_known
 
@@ -100,11 +104,12 @@ def find_after(
     sample: Index,
     time: Counted | None = None,
     told: Set[str] = frozenset(),
+    whole: bool = True,
 ) -> list[Finding]:
     """Columns that may come after the outcome, or be another form of it; numbers are ranked in ``sample``.
 
-    ``time`` is how long patients were followed, where that is part of the outcome; of what is ``told`` so
-    already nothing more is said.
+    ``time`` is how long patients were followed, where that is part of the outcome, of ``whole`` patients or
+    in rows from start to stop; of what is ``told`` so already nothing more is said.
     """
     asked = [c for c in columns if kinds[c.name] in FITTED and c.name != target]
     names = [cells.name for cells in asked]
@@ -118,10 +123,14 @@ def find_after(
     after = [name for name in names if name in (*ends, *like_ends)]
     later = measured_later([*names, target], target if time is None else None)
     later = tuple(name for name in later if name not in (*after, target))
+    with_it = _with_follow_up(asked, (*after, *later), sample, time, whole)
+    gone = {*after, *later, *diagnoses, *(name for one in with_it for name in one.columns)}
+    course = [name for name in names if says_during(name) and name not in gone]
+    before = dict.fromkeys(course, "") | before
     found = [
         *_by_name([name for name in after if name not in told], later, target, timed=time is not None),
-        *_to_decide(before, diagnoses),
-        *_with_follow_up(asked, (*after, *later), sample, time),
+        *_to_decide(before, diagnoses, target, timed=time is not None),
+        *with_it,
     ]
     alike = about(
         "named like the target",
@@ -157,14 +166,15 @@ def _by_name(after: Sequence[str], later: Sequence[str], target: str, timed: boo
     ]
 
 
-def _to_decide(before: dict[str, str], diagnoses: Sequence[str]) -> list[Finding]:
+def _to_decide(before: dict[str, str], diagnoses: Sequence[str], target: str, timed: bool) -> list[Finding]:
+    zero = "follow-up began" if timed else f"{quoted(target)} was"
+    then = f": {IMMORTAL}. Rows from start to stop (--start) let it change." if timed else "."
     return [
         *about(
             "before or after",
             before,
-            "{columns} {names:is|are} named like a time to an end, and no column says whether it ended with "
-            "one: was it over before follow-up began, or did it come after? In the second case leave "
-            "{names:it|them} out.",
+            "{columns} by {names:its name|their names} may say what happened, or was counted, as time went "
+            f"on: was all of it known before {zero}? Else leave {{names:it|them}} out{then}",
             "--after",
             in_line=False,
         ),
@@ -207,11 +217,12 @@ def _is_after(cells: Counted) -> bool:
 
 
 def _with_follow_up(
-    columns: Sequence[Counted], after: tuple[str, ...], sample: Index, time: Counted | None
+    columns: Sequence[Counted], after: tuple[str, ...], sample: Index, time: Counted | None, whole: bool
 ) -> list[Finding]:
     """Numbers that nearly have the ranks of a time that is known only in the end, or often are that time.
 
-    What says whether such a time ended with an event goes with it.
+    What says whether such a time ended with an event goes with it, and so does, with a ``time`` of follow-up,
+    what passes within it, as a wait for a transplant does.
     """
     sample = sample[:: -(-max(sample.size, 1) // ROWS_RANKED)]
     numbers = {c.name: c.numbers for c in columns if c.numbers is not None and c.n_different > MOST_LEVELS}
@@ -219,45 +230,67 @@ def _with_follow_up(
     if time is not None and time.numbers is not None:
         times[time.name] = time.numbers[sample]
     found: dict[str, str] = {}
+    within: dict[str, str] = {}
     for name, values in numbers.items() if times else ():
         if name in after:
             continue
-        r, with_time = max((abs(_rank_correlation(values[sample], t)), time) for time, t in times.items())
-        equal, to_time = max((share_equal(values[sample], t), time) for time, t in times.items())
+        r, with_time = max((abs(_rank_correlation(values[sample], t)), one) for one, t in times.items())
+        equal, to_time = max((share_equal(values[sample], t), one) for one, t in times.items())
         if r >= LIMITS["follow-up"].doubtful:
             found[name] = f"rank correlation {r:.2f} with {quoted(with_time)}"
         elif equal:
             found[name] = f"exactly {quoted(to_time)} in {equal:.0%} of rows"
+        elif time is not None and whole and begins_within(values[sample], times[time.name]):
+            within[name] = f"never longer than {quoted(time.name)}"
     for cells in columns:
         of_times = (one for one in (*times, *found) if says_whether(one, cells.name))
         its_time = None if cells.n_different > MOST_LEVELS or cells.name in after else next(of_times, None)
         if its_time is not None:
             found[cells.name] = f"says whether {quoted(its_time)} ended with an event"
-    found |= _made_of([c for c in columns if c.name in (*after, *found)], columns, {*after, *found})
+    found |= within
+    found |= _made_of([c for c in columns if c.name in (*after, *found)], columns, {*after, *found}, within)
     accrued = _accrued({n: v for n, v in numbers.items() if n not in (*after, *found)}, times, sample)
     text = "{columns} {names:goes|go} with what may come after the outcome, so {names:it|they} may too."
+    if time is not None and whole:
+        text += (
+            f" {IMMORTAL[0].upper()}{IMMORTAL[1:]}: leave {{names:it|them}} out, or give rows from start to "
+            "stop, in which it changes (--start)."
+        )
     return [*about("goes with follow-up", found, text, "--after"), *accrued]
 
 
-def _made_of(late: Sequence[Counted], columns: Sequence[Counted], said: Set[str]) -> dict[str, str]:
-    """Columns known in just the rows in which a ``late`` one is known, or that are one cut into levels."""
-    known = {
-        np.packbits(c.missing).tobytes(): c.name
-        for c in late
-        if min(c.n_missing, c.n_observed) >= ROWS_A_LEVEL
-    }
+def _made_of(
+    late: Sequence[Counted], columns: Sequence[Counted], said: Set[str], within: Collection[str]
+) -> dict[str, str]:
+    """Columns known in just the rows in which a ``late`` one is known, or that are one cut into levels.
+
+    Of what passes ``within`` follow-up also those that say whether it does, or are known in some of its rows.
+    """
+    holed = [c for c in late if min(c.n_missing, c.n_observed) >= ROWS_A_LEVEL]
+    known = {np.packbits(c.missing).tobytes(): c.name for c in holed}
+    begun = [c for c in holed if c.name in within]
     numbers = {c.name: c.numbers for c in late if c.numbers is not None and c.n_different > 2}
     found: dict[str, str] = {}
     for cells in columns:
         if cells.name in said:
             continue
         beside = known.get(np.packbits(cells.missing).tobytes())
+        whether = next((one.name for one in begun if says_missing_of(cells, one)), None)
+        beside = beside or next((one.name for one in begun if _known_only_where(cells, one)), None)
         cut = next((name for name, values in numbers.items() if _is_cut_where_known(cells, values)), None)
         if cut is not None:
             found[cells.name] = f"follows from {quoted(cut)}"
+        elif whether is not None:
+            found[cells.name] = f"says whether {quoted(whether)} is known"
         elif beside is not None:
             found[cells.name] = f"known only where {quoted(beside)} is"
     return found
+
+
+def _known_only_where(cells: Counted, other: Counted) -> bool:
+    """Whether a column lacks all values that another lacks, and chance would have left it some of them."""
+    by_chance = cells.n_observed * other.n_missing / max(cells.n_rows, 1)
+    return by_chance >= ROWS_A_LEVEL and bool(cells.missing[other.missing].all())
 
 
 def _is_cut_where_known(cells: Counted, values: np.ndarray) -> bool:

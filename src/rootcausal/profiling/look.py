@@ -183,7 +183,8 @@ def look(
         if sets is not None:  # such a study has no prevalence to ask for
             seen = seen._replace(findings=[one for one in seen.findings if one.name != "sampling"])
         findings = [*proposed, *seen.findings, *of_sets, *findings]
-        findings += _of_outcome(variables, kinds, target, time, seen, columns, rows, findings)
+        asked = (variables, kinds, target, time, seen, columns, rows, findings)
+        findings += _of_outcome(*asked, whole=start is None)
     findings += _of_the_rest(columns, variables, kinds, findings, rows, told, set(said or {}), sets)
     could = () if target is not None else tuple(candidates(columns, kinds))
     pairs = () if target is not None else tuple(pairs_of(columns, kinds))
@@ -345,8 +346,12 @@ def _of_outcome(
     columns: list[Counted],
     rows: Index,
     said: list[Finding],
+    whole: bool,
 ) -> list[Finding]:
-    """What tells the outcome: each column is named for the first reason only."""
+    """What tells the outcome: each column is named for the first reason only.
+
+    Rows are ``whole`` patients, or intervals from a start to a stop.
+    """
     amount = next((c for c in columns if c.name == (time or target) and (seen.number or time)), None)
     found = [] if amount is None else find_itself(variables, kinds, amount, linear=seen.number)
 
@@ -357,7 +362,7 @@ def _of_outcome(
     follow_up = [one for one in said if one.name == FOLLOW_UP]
     beside = _kept(variables, [one for one in [*said, *found] if one not in follow_up])
     told = {name for one in follow_up for name in one.columns}
-    found += find_after(beside, kinds, target, rows, None if time is None else amount, told)
+    found += find_after(beside, kinds, target, rows, None if time is None else amount, told, whole)
     found += find_telling_absence(left(), kinds, seen.ill, seen.who)
     found += find_parts(left(), kinds, seen.ill, seen.who)
     found += find_deciding(left(), kinds, seen.ill, _both_classes(seen.ill, rows), seen.who)

@@ -308,6 +308,11 @@ def find_kinds(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Find
     ]
     nominal = [cells for cells in columns if kinds[cells.name] == "nominal" and cells.form == "text"]
     ordered = {cells.name: order for cells in nominal if (order := _order_of(cells))}
+    numbered = [
+        cells.name
+        for cells in columns
+        if cells.form == "text" and kinds[cells.name] == "ordinal" and cells.order is None
+    ]
     return [
         *about(
             "codes",
@@ -323,6 +328,15 @@ def find_kinds(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Find
             "{columns} {names:has|have} levels that say an order.",
             "--kind",
             value="=ordinal",
+        ),
+        *about(
+            "order",
+            numbered,
+            "{columns} {names:has|have} levels that begin with a number, and {names:is|are} taken in that "
+            "order. If the numbers are codes, say so.",
+            "--kind",
+            in_line=False,
+            value="=nominal",
         ),
     ]
 

@@ -82,6 +82,9 @@ FEWEST_OF_A_LEVEL, ONLY_CASES, P_OF_A_LEVEL = 20, 0.99, 0.01
 # The time to another event is the time of follow-up itself in all who never had that event. Measurements are
 # by chance only: in 6 % of rows at most in survival tables of R packages, and no more often than expected.
 SHARE_EQUAL, DIFFERENT_EQUAL, TIMES_EXPECTED = 0.05, 10, 5.0
+# What is never longer than follow-up begins within it, where chance would have had so many rows longer.
+FEWEST_LONGER, MOST_LONGER = 6.0, 0.05
+IMMORTAL = "what begins after time 0 is known of those only who were followed until then (immortal time bias)"
 
 
 @dataclass(frozen=True)
@@ -250,3 +253,17 @@ def share_equal(values: np.ndarray, times: np.ndarray) -> float:
     _, a, b = np.intersect1d(own, theirs, return_indices=True)
     expected = float(n_own[a] @ n_theirs[b]) / times.size
     return n_equal / times.size if n_equal >= TIMES_EXPECTED * expected else 0.0
+
+
+def begins_within(values: np.ndarray, times: np.ndarray) -> bool:
+    """Whether a column (n,) is a time that begins and passes during follow-up (n,), which it never outlasts.
+
+    Compared with how often it would, if it had nothing to do with how long each patient was followed.
+    """
+    both = ~np.isnan(values) & ~np.isnan(times)
+    values, times = values[both], times[both]
+    if not values.size:
+        return False
+    expected = float(np.searchsorted(np.sort(times), values, side="left").mean())
+    longer = int((values > times).sum())
+    return expected >= FEWEST_LONGER and longer <= MOST_LONGER * expected

@@ -106,6 +106,8 @@ function whyParagraph(row, leading, opposing, weaker, open) {
   }
   const others = opposing.slice(0, 2);
   if (others.length) words.push(told.otherWay(leading.length ? leading[0].value : 1), ...enumeration(others.map(inShort)), ". ");
+  const unread = [...leading.slice(0, 3), ...others].filter((one) => findingsOf(one.variable).some((check) => check.reading === "do not read"));
+  if (unread.length) words.push(element("span", { class: "mark broken" }, "Not to be read as it stands: ", ...enumeration(unread.map((one) => [strong(brief(one))])), ", by the checks."), " ");
   if (open.length) words.push("Not measured, so that nobody can tell: ", ...enumeration(open.slice(0, 3).map((one) => [strong(brief(one))])), open.length > 3 ? ` and ${open.length - 3} more.` : ".");
   return element("p", { class: "why" }, element("strong", { class: "ask" }, "Why? "), ...words);
 }
