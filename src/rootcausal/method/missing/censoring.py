@@ -45,7 +45,8 @@ def bounds_of(Z: F64, limits: F64) -> tuple[F64, F64]:
 def within_bounds(mean: F64, precision: F64, lowest: F64, highest: F64) -> tuple[F64, F64]:
     """Mean (g, k) and precision (g, k, k) of Gaussians near those that are cut off at these bounds (g, k).
 
-    Of one value they are exact. One of its bounds at least is infinite.
+    Of one value they are exact. One of its bounds at least is infinite. Each row comes to rest by itself:
+    which others are asked about with it changes nothing.
     """
     bounded = np.isfinite(lowest) | np.isfinite(highest)
     flipped = np.where(np.isfinite(lowest), -1.0, 1.0)  # a lower bound is an upper one, seen in a mirror
@@ -54,22 +55,23 @@ def within_bounds(mean: F64, precision: F64, lowest: F64, highest: F64) -> tuple
     sharper, pulls = np.zeros_like(mean), np.zeros_like(mean)
     diagonal = np.arange(mean.shape[1])
     step = 1.0 if mean.shape[1] == 1 else STEP
-    found, total = mean, precision
+    found, total, row = mean.copy(), precision.copy(), np.arange(len(mean))
     for _ in range(MOST_ROUNDS):
-        covariance = np.linalg.inv(total)
-        variance = covariance[:, diagonal, diagonal]
+        variance = np.linalg.inv(total[row])[:, diagonal, diagonal]
         # Of each value without what its own bound has told so far.
-        alone = 1.0 / np.maximum(1.0 / variance - sharper, 1e-12)
-        at = alone * (found / variance - pulls)
-        moved, narrowed = _below(flipped * at, alone, np.where(bounded, bound, 0.0))
+        alone = 1.0 / np.maximum(1.0 / variance - sharper[row], 1e-12)
+        at = alone * (found[row] / variance - pulls[row])
+        moved, narrowed = _below(flipped[row] * at, alone, np.where(bounded, bound, 0.0)[row])
         told = 1.0 / narrowed - 1.0 / alone
-        toward = flipped * moved / narrowed - at / alone
-        sharper = np.where(bounded, sharper + step * (told - sharper), 0.0)
-        pulls = np.where(bounded, pulls + step * (toward - pulls), 0.0)
-        total = precision.copy()
-        total[:, diagonal, diagonal] += sharper
-        before, found = found, np.linalg.solve(total, (pull + pulls)[:, :, None])[:, :, 0]
-        if np.abs(found - before).max() < AT_REST or (step == 1.0):
+        toward = flipped[row] * moved / narrowed - at / alone
+        sharper[row] = np.where(bounded[row], sharper[row] + step * (told - sharper[row]), 0.0)
+        pulls[row] = np.where(bounded[row], pulls[row] + step * (toward - pulls[row]), 0.0)
+        total[row] = precision[row]
+        total[row[:, None], diagonal, diagonal] += sharper[row]
+        before = found[row]
+        found[row] = np.linalg.solve(total[row], (pull + pulls)[row][:, :, None])[:, :, 0]
+        row = row[np.abs(found[row] - before).max(axis=1) >= AT_REST]
+        if not row.size or step == 1.0:
             break
     return found, total
 
