@@ -375,3 +375,34 @@ def test_what_was_said_of_a_column_is_not_asked_again(tmp_path: Path) -> None:
     arguments = ["fit", tmp_path / "t.csv", "--target", "ill", "--out", tmp_path / "m.rci"]
     assert "warning: Column 'visits'" in run(*arguments).stderr
     assert "warning: Column 'visits'" not in run(*arguments, "--kind", "visits=number").stderr
+
+
+def test_a_series_known_while_follow_up_lasts_comes_after_its_start() -> None:
+    """Employed in week 1, 2, ...: of who left in week 5 nothing is known from then on."""
+    rng, week = np.random.default_rng(3), np.minimum(np.arange(N) % 60 + 1, 52)
+    work = {f"emp{k}": np.where(week > k, rng.integers(0, 2, N), np.nan) for k in range(1, 31)}
+    columns = {"a": NOISE[:, 0], **work, "week": week, "arrest": (week < 52).astype(int)}
+    seen = seen_by(columns, target="arrest", time="week")
+    found = [one for one in seen.findings if one.name == "absence goes with"]
+    assert len(found) == 1 and found[0].in_line
+    assert sorted(options(seen, "--after")) == sorted(work)
+    assert named(seen, "absence tells") is None
+
+
+def test_a_status_glued_to_the_name_of_its_time_goes_with_it() -> None:
+    other = np.where(np.arange(N) % 3 == 0, TIME, TIME * RNG.random(N))
+    came = (other < TIME).astype(int)
+    year = np.where(came == 1, 1990 + np.arange(N) % 9, np.nan)
+    columns = {"a": NOISE[:, 0], "rel": other, "relstat": came, "yrel": year, "srv": TIME, "srvstat": EVENT}
+    seen = seen_by({**columns, "menostat": np.arange(N) % 2}, target="srvstat", time="srv")
+    assert options(seen, "--after") == ["rel", "relstat", "yrel"]
+
+
+def test_work_over_time_is_no_end() -> None:
+    overtime = np.where(NOISE[:, 2] > 0, "Yes", "No")
+    assert (
+        named(
+            seen_by({"a": NOISE[:, 0], "OverTime": overtime, "ill": ILL}, target="ill"), "after the outcome"
+        )
+        is None
+    )

@@ -43,8 +43,8 @@ _NO_FOLLOW_UP = words(
     "echo relaxation repetition transit circulation ischemia ischaemia ischemic clamp bypass pump operation "
     "operative surgery surgical procedure anesthesia anaesthesia exercise treadmill walk walking run "
     "sitting sedentary screen leisure sleep sleeping travel waiting wait diag diagnosis dx onset symptom "
-    "since before of per half full part bed meal night admission arrival sampling sample collection draw "
-    "measurement delay"
+    "since before of over per half full part bed meal night admission arrival sampling sample collection "
+    "draw measurement delay"
 )
 # The two ends of an interval, in a table with one row for each.
 _INTERVALS = (("start", "stop"), ("tstart", "tstop"), ("begin", "end"), ("entry", "exit"))
@@ -187,12 +187,25 @@ def says_whether(time: str, name: str) -> bool:
     """Whether a column says what ended a time: agvhd of time.to.agvhd, da of ta, dnr of dnrday, ae.s."""
     short, other = time.strip().casefold(), name.strip().casefold()
     if re.fullmatch(
-        re.escape(short) + r"([._ -](s|d|e|ind|delta|status|stat|event)|[._ -]?cens(ored)?)", other
+        re.escape(short) + r"([._ -](s|d|e|ind|delta)|[._ -]?(stat(us)?|event|cens(ored)?))", other
     ):
         return True
     stem = re.sub(r"[._ -]?(time|days?|dates?)$", "", short)
     glued = other in (stem, f"d{short[1:]}" if short[:1] == "t" else stem) and bool(stem) and other != short
     return belong_together(time, name) or glued
+
+
+def of_series(names: Iterable[str], others: Iterable[str]) -> dict[str, str]:
+    """Which others are named as one of some names but for the number, each with that: emp1 beside emp20."""
+    stems = {
+        tuple(parts[:-1]): name for name in names if (parts := tokens(name))[-1:] and parts[-1].isdigit()
+    }
+    found = {}
+    for name in others:
+        parts = tokens(name)
+        if len(parts) > 1 and parts[-1].isdigit() and tuple(parts[:-1]) in stems:
+            found[name] = stems[tuple(parts[:-1])]
+    return found
 
 
 def counterparts(ends: Iterable[str], names: Iterable[str]) -> list[str]:

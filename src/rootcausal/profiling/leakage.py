@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from scipy.stats import rankdata
@@ -16,6 +17,7 @@ from ..name_hints.endpoints import (
     counterparts,
     ends_beside,
     level_says_end,
+    of_series,
     says_accrued,
     says_diagnosis,
     says_during,
@@ -267,30 +269,37 @@ def _made_of(
     Of what passes ``within`` follow-up also those that say whether it does, or are known in some of its rows.
     """
     holed = [c for c in late if min(c.n_missing, c.n_observed) >= ROWS_A_LEVEL]
-    known = {np.packbits(c.missing).tobytes(): c.name for c in holed}
-    begun = [c for c in holed if c.name in within]
+    begun, two = [c for c in holed if c.name in within], [c for c in late if c.n_different == 2]
     numbers = {c.name: c.numbers for c in late if c.numbers is not None and c.n_different > 2}
     found: dict[str, str] = {}
     for cells in columns:
         if cells.name in said:
             continue
-        beside = known.get(np.packbits(cells.missing).tobytes())
-        whether = next((one.name for one in begun if says_missing_of(cells, one)), None)
-        beside = beside or next((one.name for one in begun if _known_only_where(cells, one)), None)
-        cut = next((name for name, values in numbers.items() if _is_cut_where_known(cells, values)), None)
-        if cut is not None:
-            found[cells.name] = f"follows from {quoted(cut)}"
-        elif whether is not None:
-            found[cells.name] = f"says whether {quoted(whether)} is known"
-        elif beside is not None:
-            found[cells.name] = f"known only where {quoted(beside)} is"
+        ways = chain(
+            (
+                f"follows from {quoted(name)}"
+                for name, of in numbers.items()
+                if _is_cut_where_known(cells, of)
+            ),
+            (f"says whether {quoted(one.name)} is known" for one in begun if says_missing_of(cells, one)),
+            (f"{quoted(one.name)} says whether it is known" for one in two if says_missing_of(one, cells)),
+            (
+                f"known only where {quoted(one.name)} is"
+                for one in holed
+                if _known_only_where(cells, one, some=one in begun)
+            ),
+        )
+        way = next(ways, None)
+        found |= {} if way is None else {cells.name: way}
     return found
 
 
-def _known_only_where(cells: Counted, other: Counted) -> bool:
-    """Whether a column lacks all values that another lacks, and chance would have left it some of them."""
+def _known_only_where(cells: Counted, other: Counted, some: bool) -> bool:
+    """Whether a column is known in just the rows in which another is or, by far from chance, in ``some``."""
     by_chance = cells.n_observed * other.n_missing / max(cells.n_rows, 1)
-    return by_chance >= ROWS_A_LEVEL and bool(cells.missing[other.missing].all())
+    if some and by_chance >= ROWS_A_LEVEL and bool(cells.missing[other.missing].all()):
+        return True
+    return np.array_equal(cells.missing, other.missing)
 
 
 def _is_cut_where_known(cells: Counted, values: np.ndarray) -> bool:
@@ -456,18 +465,26 @@ def find_absence_with(
         return []
     there = ~np.isnan(amount.numbers)
     missing = np.stack([cells.missing | not_known(cells) for cells in asked], axis=1)[there]
-    found: dict[str, str] = {}
+    found: dict[bool, dict[str, str]] = {True: {}, False: {}}
     for leak in by_absence_of_number(amount.numbers[there], missing, LIMITS[limit]):
         less = leak.size < 0.5
         pairs = f"{max(leak.size, 1.0 - leak.size):.0%} of pairs"
-        found[asked[leak.column].name] = (
+        found[leak.grade == "broken"][asked[leak.column].name] = (
             f"who lacks it has the {'lower' if less else 'higher'} {quoted(amount.name)} in {pairs}"
         )
+    others = [c.name for c in columns if kinds[c.name] in FITTED and c.name not in found[True]]
+    series = of_series(found[True], others) if len(found[True]) > 1 else {}
+    found[True] |= {name: f"one of a series with {quoted(one)}" for name, one in series.items()}
+    some = {name: said for name, said in found[False].items() if name not in found[True]}
     text = (
         "{columns}: whether a value is there goes with {amount}, as of what was measured only in those who "
-        "were still there. No filling in mends that: leave {names:it|them} out, if so."
+        "were still there. No filling in mends that: leave {names:it|them} out"
     )
-    return about("absence goes with", found, text, "--after", in_line=False, amount=quoted(amount.name))
+    name, of = "absence goes with", quoted(amount.name)
+    return [
+        *about(name, found[True], text + ".", "--after", amount=of),
+        *about(name, some, text + ", if so.", "--after", in_line=False, amount=of),
+    ]
 
 
 def find_parts(

@@ -363,12 +363,12 @@ def _of_outcome(
     beside = _kept(variables, [one for one in [*said, *found] if one not in follow_up])
     told = {name for one in follow_up for name in one.columns}
     found += find_after(beside, kinds, target, rows, None if time is None else amount, told, whole)
-    found += find_telling_absence(left(), kinds, seen.ill, seen.who)
-    found += find_parts(left(), kinds, seen.ill, seen.who)
-    found += find_deciding(left(), kinds, seen.ill, _both_classes(seen.ill, rows), seen.who)
     if amount is not None:
         limit = "absence, pairs" if seen.number else "absence, follow-up"
         found += find_absence_with(left(), kinds, amount, limit)
+    found += find_telling_absence(left(), kinds, seen.ill, seen.who)
+    found += find_parts(left(), kinds, seen.ill, seen.who)
+    found += find_deciding(left(), kinds, seen.ill, _both_classes(seen.ill, rows), seen.who)
     return found
 
 
