@@ -14,6 +14,7 @@ from plain_sums import PlainRows, bin_of, spacing_entropy
 from scipy.optimize import minimize
 
 from rootcausal.backends.blas import one_blas_thread
+from rootcausal.data import simulate_nonlinear
 from rootcausal.files.model_arrays import pack, unpack
 from rootcausal.method.model import CausalModel
 from rootcausal.method.model_parts import HETEROSCEDASTIC, LINEAR, NONLINEAR
@@ -278,6 +279,17 @@ def test_the_search_finds_direction_and_bend() -> None:
     assert found.ended and found.converged
     assert found.causes == (frozenset(), {0}, {0, 1})
     assert (found.margins > 0).all()
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_variables_change_places_where_no_single_arrow_would_turn(seed: int) -> None:
+    cohort = simulate_nonlinear(400, 7, heteroscedastic=False, n_walks=16, random_state=seed)
+    Z = ((cohort.X - cohort.X.mean(axis=0)) / cohort.X.std(axis=0)).T
+    alone = [[column] for column in range(6)]
+    found = GraphSearch(fitter(Z), alone, ~np.eye(6, dtype=bool)).run()
+    learned = np.array([[cause in some for cause in range(6)] for some in found.causes])
+    assert not (learned & (cohort.adjacency.T != 0)).any()
+    assert (learned & (cohort.adjacency != 0)).sum() >= 6
 
 
 def test_what_is_not_allowed_is_not_found() -> None:

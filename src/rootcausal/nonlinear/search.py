@@ -1,10 +1,12 @@
 """The graph of the nonlinear mechanism: arrows are added, turned round and taken away while that costs less.
 
 First the arrow that saves most is added, one after the other, as long as one saves anything and none closes a
-circle; then arrows may also go or turn round. What a cause would save is worked out only where errors and
-splines have something in common: a score test says where to look. Where rows are many, some of them are
-searched, and then all of them, from what was found there: of causes that were none, only those are tried
-again that all rows may pay for.
+circle; then arrows may also go or turn round. Where no single arrow saves anything any more, variables change
+places with neighbours, and what acts on them is looked for anew: where two causes bend an effect, both arrows
+may point the wrong way, and neither would turn round alone. What a cause would save is worked out only where
+errors and splines have something in common: a score test says where to look. Where rows are many, some of
+them are searched, and then all of them, from what was found there: of causes that were none, only those are
+tried again that all rows may pay for.
 """
 
 from __future__ import annotations
@@ -32,10 +34,14 @@ MOST_CHANGES = 40
 SEEN_BY_TESTS = 0.5
 # What a change has to save, in nats: less is rounding.
 SAVES = 1e-6
+# What a change of places may cost at first, in nats: more is seldom saved by what it makes room for.
+MAY_COST = 120.0
 
 #: Told how many mechanisms were fitted.
 OnFits = Callable[[int], None]
 Causes = frozenset[int]
+#: New causes of some variables.
+Change = dict[int, Causes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +120,12 @@ class GraphSearch:
     _cost: dict[tuple[int, Causes], float] = field(default_factory=dict)
     _worth: dict[tuple[int, int], float] = field(default_factory=dict)
     _near: dict[int, tuple[Fitted, ...]] = field(default_factory=dict)
+    _known_before: list[Causes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        v = len(self.columns)
+        before = np.zeros((v, v), dtype=bool) if self.before is None else self.before
+        self._known_before = [frozenset(np.flatnonzero(row).tolist()) for row in before]
 
     def run(self) -> Found:
         """The cheapest graph that adding, taking away and turning round of single arrows leads to."""
@@ -122,18 +134,9 @@ class GraphSearch:
         if self.start is not None:
             causes = self._begun(self.start)
         promising = self._promising(causes, range(v))
-        ended, refining = not v, self.start is not None
-        for _ in range(MOST_CHANGES * v):
-            saved, change = self._best_addition(causes, promising)
-            if refining or change is None:
-                refining = True
-                saved, change = max((saved, change), self._best_other(causes), key=lambda option: option[0])
-            if change is None:
-                ended = True
-                break
-            for variable, some in change.items():
-                causes[variable] = some
-            promising |= self._promising(causes, change)
+        ended = self._settle(causes, promising) and (
+            self.start is not None or self._change_places(causes, promising)
+        )
         fitted: list[Fitted] = []
         for variable, some in enumerate(causes):
             fitted += self._known[variable, some]
@@ -146,6 +149,89 @@ class GraphSearch:
     def again(self, begin: Sequence[Causes], allowed: np.ndarray) -> Found:
         """By other rules, from these causes on; mechanisms that were worked out are not worked out again."""
         return replace(self, begin=begin, allowed=allowed).run()
+
+    def _settle(self, causes: list[Causes], promising: dict[int, Index]) -> bool:
+        """Change single arrows until nothing saves anything; whether that came before the limit."""
+        refining = self.start is not None or any(causes)
+        for _ in range(MOST_CHANGES * len(causes)):
+            saved, change = self._best_addition(causes, promising)
+            if refining or change is None:
+                refining = True
+                changes = self._removals(causes, range(len(causes))) + self._turns(causes)
+                saved, change = max(
+                    (saved, change), self._best(causes, changes), key=lambda option: option[0]
+                )
+            if change is None:
+                return True
+            self._make(change, causes, promising)
+        return not causes
+
+    def _make(self, change: Change, causes: list[Causes], promising: dict[int, Index]) -> None:
+        for variable, some in change.items():
+            causes[variable] = some
+        promising |= self._promising(causes, change)
+
+    def _change_places(self, causes: list[Causes], promising: dict[int, Index]) -> bool:
+        """Let variables change places with neighbours as long as that saves; whether it came to rest."""
+        tried: set[tuple[Causes, ...]] = set()
+        for _ in range(MOST_CHANGES * len(causes)):
+            better = self._elsewhere(causes, tried)
+            if better is None:
+                return True
+            self._make(better, causes, promising)
+            if not self._settle(causes, promising):
+                return False
+        return not causes
+
+    def _elsewhere(self, causes: list[Causes], tried: set[tuple[Causes, ...]]) -> Change | None:
+        """The first change of places that saves something, with what it makes room for."""
+        moves = self._moves(causes)
+        saved = np.array(self._saved(causes, moves))
+        for number in np.argsort(-saved, kind="stable").tolist():
+            if saved[number] < -MAY_COST:
+                break
+            others = [moves[number].get(variable, some) for variable, some in enumerate(causes)]
+            if tuple(others) in tried:
+                continue
+            tried.add(tuple(others))
+            promising = self._promising(others, moves[number])
+            gain = float(saved[number])
+            while True:
+                near = self._removals(others, promising) + self._turns(others, promising)
+                options = self._best_addition(others, promising), self._best(others, near)
+                more, change = max(options, key=lambda option: option[0])
+                if change is None:
+                    break
+                gain += more
+                self._make(change, others, promising)
+            if gain > SAVES:
+                return {variable: others[variable] for variable in promising}
+        return None
+
+    def _moves(self, causes: list[Causes]) -> list[Change]:
+        """Of every variable with the nearest of its effects, or of its causes, or more of them."""
+        place = {variable: at for at, variable in enumerate(_in_order(causes))}
+        moves = []
+        for variable, some in enumerate(causes):
+            effects = sorted((e for e, of in enumerate(causes) if variable in of), key=lambda e: place[e])
+            nearest = sorted(some, key=lambda cause: -place[cause])
+            for n in range(1, len(effects) + 1):
+                turned = {effect: causes[effect] - {variable} for effect in effects[:n]}
+                moves.append(turned | {variable: some | set(effects[:n])})
+            for n in range(1, len(nearest) + 1):
+                turned = {cause: causes[cause] | {variable} for cause in nearest[:n]}
+                moves.append(turned | {variable: some - set(nearest[:n])})
+        return [move for move in moves if self._may_be(causes, move)]
+
+    def _may_be(self, causes: list[Causes], change: Change) -> bool:
+        """Whether a graph so changed has no circle and breaks no rule."""
+        for effect, some in change.items():
+            if len(some) > MOST_CAUSES or not all(
+                self.allowed[effect, cause] for cause in some - causes[effect]
+            ):
+                return False
+        changed = self._with_known([change.get(variable, some) for variable, some in enumerate(causes)])
+        return len(_in_order(changed)) == len(causes)
 
     def _begun(self, start: Found) -> list[Causes]:
         """The graph of some of the rows, and what other causes may be worth to all of them."""
@@ -193,15 +279,15 @@ class GraphSearch:
 
     def _best_addition(
         self, causes: list[Causes], promising: dict[int, Index]
-    ) -> tuple[float, dict[int, Causes] | None]:
-        after = self._reached(causes)
+    ) -> tuple[float, Change | None]:
+        before = _before(self._with_known(causes))
         options = [
             (effect, causes[effect] | {cause})
             for effect, some in promising.items()
             for cause in some.tolist()
             if cause not in causes[effect]
             and len(causes[effect]) < MOST_CAUSES
-            and not after[effect, cause]
+            and not before[cause] >> effect & 1
             and self._worth.get((effect, cause), np.inf) > 0.0
         ]
         self._costs(options, causes)
@@ -212,31 +298,33 @@ class GraphSearch:
                 best, change = saved, {effect: some}
         return best, change
 
-    def _best_other(self, causes: list[Causes]) -> tuple[float, dict[int, Causes] | None]:
-        """Of taking an arrow away, and turning it round."""
-        changes: list[dict[int, Causes]] = [
-            {effect: some - {cause}} for effect, some in enumerate(causes) for cause in sorted(some)
-        ]
-        changes += self._turns(causes)
+    def _best(self, causes: list[Causes], changes: Sequence[Change]) -> tuple[float, Change | None]:
         best, chosen = SAVES, None
         for change, saved in zip(changes, self._saved(causes, changes), strict=True):
             if saved > best:
                 best, chosen = saved, change
         return best, chosen
 
-    def _turns(self, causes: list[Causes]) -> list[dict[int, Causes]]:
-        """Every arrow that can be turned round, turned round."""
-        turns = []
-        for effect, some in enumerate(causes):
+    @staticmethod
+    def _removals(causes: Sequence[Causes], effects: Iterable[int]) -> list[Change]:
+        return [{effect: causes[effect] - {cause}} for effect in effects for cause in sorted(causes[effect])]
+
+    def _turns(self, causes: Sequence[Causes], effects: Iterable[int] | None = None) -> list[Change]:
+        """Every arrow that can be turned round, turned round; of those into some variables."""
+        turns: list[Change] = []
+        whole = self._with_known(causes)
+        before = _before(whole)
+        for effect in range(len(causes)) if effects is None else list(effects):
+            some = causes[effect]
             for cause in sorted(some):
-                without = list(causes)
-                without[effect] = some - {cause}
+                # A path beside the arrow would close a circle; so would a known order, which stays.
+                beside = any(before[other] >> cause & 1 for other in whole[effect] if other != cause)
                 room = len(causes[cause]) < MOST_CAUSES and self.allowed[cause, effect]
-                if room and not self._reached(without)[cause, effect]:
-                    turns.append({effect: without[effect], cause: causes[cause] | {effect}})
+                if room and not beside and cause not in self._known_before[effect]:
+                    turns.append({effect: some - {cause}, cause: causes[cause] | {effect}})
         return turns
 
-    def _saved(self, causes: list[Causes], changes: Sequence[dict[int, Causes]]) -> list[float]:
+    def _saved(self, causes: list[Causes], changes: Sequence[Change]) -> list[float]:
         """What each of the changes saves."""
         self._costs([option for change in changes for option in change.items()])
         return [
@@ -244,12 +332,9 @@ class GraphSearch:
             for change in changes
         ]
 
-    def _reached(self, causes: Sequence[Causes]) -> np.ndarray:
-        """(v, v), ``[i, j]``: whether a path leads from i to j, or i is known to come before it."""
-        if self.before is None:
-            return _reached(causes)
-        known = [frozenset(np.flatnonzero(row).tolist()) for row in self.before]
-        return _reached([some | others for some, others in zip(causes, known, strict=True)])
+    def _with_known(self, causes: Sequence[Causes]) -> list[Causes]:
+        """The same with arrows from all that is known to come before."""
+        return [some | known for some, known in zip(causes, self._known_before, strict=True)]
 
     def _margins(self, causes: list[Causes]) -> F64:
         margins = np.full(len(causes), np.inf)
@@ -306,19 +391,19 @@ def _tests(shared: F64, width: Index, nonlinear: bool, price: float) -> F64:
     return np.maximum(line, np.maximum(curve, spread))
 
 
-def _reached(causes: Sequence[Causes]) -> np.ndarray:
-    """(v, v), ``[i, j]``: whether a path leads from i to j, or they are the same."""
-    v = len(causes)
-    reached = np.eye(v, dtype=bool)
-    done: set[int] = set()
+def _in_order(causes: Sequence[Causes]) -> list[int]:
+    """Variables, causes first; without those that lie on a circle, and those after it."""
+    order, left = list[int](), set(range(len(causes)))
+    while free := sorted(variable for variable in left if not causes[variable] & left):
+        order += free
+        left.difference_update(free)
+    return order
 
-    def visit(variable: int) -> None:
-        if variable not in done:
-            done.add(variable)
-            for cause in causes[variable]:
-                visit(cause)
-                reached[:, variable] |= reached[:, cause]
 
-    for variable in range(v):
-        visit(variable)
-    return reached
+def _before(causes: Sequence[Causes]) -> list[int]:
+    """Of each variable a bit for every one that a path leads from, and for itself."""
+    found = [1 << variable for variable in range(len(causes))]
+    for variable in _in_order(causes):
+        for cause in causes[variable]:
+            found[variable] |= found[cause]
+    return found
