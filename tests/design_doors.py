@@ -76,6 +76,9 @@ def designs() -> dict[str, Design]:
         "start and stop": Design(RCISurvival, {}, (time, event), {"start": late}),
         "strata of times": Design(RCISurvival, {}, (time, event), {"strata": np.arange(N) % 2}),
         "competing events": Design(RCISurvival, {"positive": "relapse", "competing": "died"}, (time, end)),
+        "their incidence": Design(
+            RCISurvival, {"positive": "relapse", "competing": "died", "incidence": True}, (time, end)
+        ),
     }
 
 

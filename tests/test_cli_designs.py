@@ -58,6 +58,10 @@ def test_competing_events_and_new_patients(tmp_path: Path) -> None:
     ok("report", table, "--model", model, "--time", "months", "--event", "end", "--out", page)
     facts = facts_of(page)["outcome"]
     assert facts["competing_labels"] == ["death"] and facts["competing"][-1] > facts["competing"][0] == 0
+    of_incidence = ok("fit", table, *MYELOMA, "--incidence", "--out", model)
+    assert "effects are on the cumulative incidence (Fine & Gray)" in " ".join(of_incidence.split())
+    told = ok("report", table, "--model", model, "--time", "months", "--event", "end", "--out", page)
+    assert facts_of(page)["outcome"]["when"] and "incidence" in told
     unnamed = ok("fit", table, *MYELOMA[:-2], "--out", model)
     assert "name with --competing what keeps it from coming" in " ".join(unnamed.split())
 
@@ -135,6 +139,8 @@ def test_groups_that_are_none_are_refused(tmp_path: Path, arguments: tuple[str, 
         (("--time", "tstop", "--event", "status", "--start", "tstop"), "is the same column as --time"),
         (("--time", "tstart", "--event", "status", "--start", "tstop"), "is not before the time in rows"),
         (("--time", "tstop", "--event", "status", "--competing", "7"), "--competing '7' is not a label"),
+        (("--time", "tstop", "--event", "status", "--incidence"), "tells of --competing events: name them"),
+        (("--target", "status", "--incidence"), "is for --time and --event, not for --target"),
         (("--time", "tstop", "--event", "status", "--positive", "1", "--positive", "0"), "give one label"),
         (("--time", "tstop", "--event", "status", "--start", "when"), "no column 'when'"),
     ],

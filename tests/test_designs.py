@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from page_facts import facts_of
 
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 
@@ -199,6 +200,85 @@ def test_what_competes_is_never_censored_in_silence(mgus: pd.DataFrame) -> None:
 def test_labels_that_cannot_compete_are_refused(mgus: pd.DataFrame, asked: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         RCISurvival(positive="myeloma", **asked).fit(mgus[MGUS], mgus.months, mgus.end)
+
+
+# --- effects on the cumulative incidence ------------------------------------------------------------------
+
+
+def fine_gray(X: Any, time: Any, event: Any, other: Any) -> Any:
+    """Fine and Gray's coefficients, with their weights, Efron's ties and Newton's steps."""
+    X, ended = X - X.mean(axis=0), event | other
+    times, followed = np.unique(time), [1.0]
+    for one in times:
+        ends = ((time == one) & ~ended).sum()
+        followed.append(followed[-1] * (1.0 - ends / max((time > one).sum() + ends, 1)))
+
+    def before(when: Any) -> Any:
+        return np.array(followed)[np.searchsorted(times, when)]
+
+    coef = np.zeros(X.shape[1])
+    for _ in range(10):
+        ratio, gradient, information = np.exp(X @ coef), 0.0, 0.0
+        for one in np.unique(time[event]):
+            own = event & (time == one)
+            stays = np.where(other & (time < one), before(one) / before(np.minimum(time, one)), 0.0)
+            for gone in range(own.sum()):
+                at_risk = ratio * (np.where(time >= one, 1.0, stays) - own * gone / own.sum())
+                mean = at_risk @ X / at_risk.sum()
+                gradient += X[own].mean(axis=0) - mean
+                information += (X.T * at_risk) @ X / at_risk.sum() - np.outer(mean, mean)
+        coef += np.linalg.solve(information, gradient)
+    return coef
+
+
+@pytest.mark.parametrize("all_followed", [True, False])
+def test_effects_on_incidence_are_fine_and_grays(mgus: pd.DataFrame, all_followed: bool) -> None:
+    """To the digit where all have either event; else near, since ends of follow-up stand for weights."""
+    rows = mgus[mgus[["age", "hgb", "creat"]].notna().all(axis=1)]
+    X, end = rows[["age", "hgb", "creat"]].astype(float), rows.end.to_numpy(dtype=object)
+    if all_followed:
+        end = np.where(end == "myeloma", end, "death")
+    model = RCISurvival(positive="myeloma", competing="death", incidence=True, mechanism="linear")
+    model.fit(X, rows.months, end)
+    told = model.summary(penalized=False).frame
+    by_weights = fine_gray(X.to_numpy(), rows.months.to_numpy(), end == "myeloma", end == "death")
+    off = np.abs(told.effect.to_numpy() - by_weights)
+    assert (off < (1e-6 if all_followed else 0.3 * told.std_err.to_numpy())).all()
+
+
+def test_what_brings_the_other_event_is_told_of_the_incidence(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.laplace(size=(600, 3))
+    relapse, death = rng.exponential(np.exp(-X[:, 0])), rng.exponential(np.exp(-X[:, 1]))
+    left = rng.uniform(0.5, 3.0, size=600)
+    time = np.minimum(np.minimum(relapse, death), left)
+    label = np.where(time == relapse, "relapse", np.where(time == death, "death", "lost"))
+    asked = {"positive": "relapse", "competing": "death", "horizon": 1.0, "mechanism": "linear"}
+    hazard, incidence = (RCISurvival(**asked, incidence=which).fit(X, time, label) for which in (False, True))
+    assert np.abs(hazard.coef_[1:]).max() < 0.1
+    assert incidence.coef_[0] > 0.3 and incidence.coef_[1] < -0.2 and abs(incidence.coef_[2]) < 0.1
+    truth = incidence_of_constant(np.exp(X[:, 0]), np.exp(X[:, 1]), 1.0)
+    off, before = (np.abs(model.predict_risk(X) - truth).mean() for model in (incidence, hazard))
+    assert off < 0.6 * before
+    incidence.report(X, tmp_path / "page.html", time, label)
+    facts = facts_of(tmp_path / "page.html")["outcome"]
+    assert facts["competing_labels"] == ["death"] and "competing" not in facts
+    incidence.save(tmp_path / "model.rci")
+    again = RCISurvival.load(tmp_path / "model.rci")
+    assert again.incidence and np.array_equal(again.predict_risk(X), incidence.predict_risk(X))
+
+
+def incidence_of_constant(own: Any, other: Any, until: float) -> Any:
+    return own / (own + other) * -np.expm1(-(own + other) * until)
+
+
+def test_incidence_needs_competing_events_and_no_start(mgus: pd.DataFrame) -> None:
+    X, of = mgus[["age"]], (mgus.months, mgus.end)
+    with pytest.raises(InputError, match=r"incidence=True .* name these by competing=\[...\]"):
+        RCISurvival(positive="myeloma", competing=[], incidence=True).fit(X, *of)
+    with pytest.raises(InputError, match="incidence=True is for rows at risk from the beginning"):
+        asked = RCISurvival(positive="myeloma", competing="death", incidence=True)
+        asked.fit(X, *of, start=np.zeros(len(X)))
 
 
 # --- labels that mean the same ----------------------------------------------------------------------------

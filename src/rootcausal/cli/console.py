@@ -541,6 +541,8 @@ def made_with(model: "Estimator") -> dict[str, Any]:
     if competing:
         several = competing if isinstance(competing, list) else [competing]
         parameters["competing"] = listed([one_line(str(label), 30) for label in several])
+    if not parameters.get("incidence", True):
+        del parameters["incidence"]
     if isinstance(parameters.get("positive"), list):
         parameters["positive"] = listed([one_line(str(label), 30) for label in parameters["positive"]])
     if parameters.get("outcome") in ("binary", "continuous"):

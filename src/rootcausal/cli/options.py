@@ -502,6 +502,13 @@ class OutcomeOptions(NamedOutcome):
             "times. Risks then are cumulative incidences.",
         ),
     ] = None
+    incidence: Annotated[
+        bool,
+        of_outcome(
+            "--incidence",
+            help="Effects on the cumulative incidence (Fine & Gray): also of what moves --competing events.",
+        ),
+    ] = False
     prevalence: Prevalence = None
     horizon: Horizon = None
     time_unit: Annotated[
@@ -546,7 +553,8 @@ class OutcomeOptions(NamedOutcome):
             return self._follow_up(self.time, self.event)
         assert self.target is not None
         of_times = {"--horizon": self.horizon, "--time-unit": self.time_unit}
-        _refuse({**of_times, "--competing": self.competing or None}, NOT_OF_TARGETS)
+        of_events = {"--competing": self.competing or None, "--incidence": self.incidence or None}
+        _refuse({**of_times, **of_events}, NOT_OF_TARGETS)
         if self.outcome not in (None, "binary"):
             _refuse(
                 {"--positive": self.positive or None, **labels},
@@ -583,7 +591,12 @@ class OutcomeOptions(NamedOutcome):
             )
         positive = self.positive[0] if self.positive else None
         told = (positive, self.horizon, self.time_unit)
-        return FollowUpColumns(time, event, *told, self.start, self.strata, tuple(self.competing or ()))
+        competing = tuple(self.competing or ())
+        if self.incidence and not competing:
+            raise typer.BadParameter("tells of --competing events: name them.", param_hint="--incidence")
+        if self.incidence and self.start is not None:
+            raise typer.BadParameter("is not for rows with a --start.", param_hint="--incidence")
+        return FollowUpColumns(time, event, *told, self.start, self.strata, competing, self.incidence)
 
     def _refuse_of_other_outcomes(self) -> None:
         """Refuse what is for one outcome only, of others."""

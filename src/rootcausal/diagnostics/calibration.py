@@ -315,7 +315,7 @@ def expected_events(predictor: F64, hazard: HazardAttribution, spans: Spans) -> 
     """(n,) that the model expects of each patient while followed, until the horizon."""
     until, before = (
         np.interp(np.minimum(time, hazard.horizon), hazard.edges, hazard.cumulative)
-        for time in (spans.time, spans.from_start)
+        for time in (spans.until, spans.from_start)
     )
     return np.exp(np.minimum(predictor, LARGEST_LOG_HAZARD)) * (until - before)
 

@@ -454,7 +454,7 @@ def ranking(asked: _Asked, known: F64, score: F64) -> F64:
     if (absent := asked.absent) is not None:
         values = np.where(absent.T, np.nan, values)
     spans = Spans.of(known)
-    shares = concordances(values, spans.time, spans.event, spans.start, spans.stratum)
+    shares = concordances(values, spans.until, spans.event, spans.start, spans.stratum)
     return np.where(np.isnan(shares), 0.5, np.maximum(shares, 1.0 - shares))
 
 

@@ -55,6 +55,9 @@ class RCISurvival(Estimator):
         after death. Effects are those on the hazard of the event (cause-specific), and risks are cumulative
         incidences (Aalen & Johansen), below one minus Kaplan and Meier's. ``[]`` says that there are none;
         None warns of labels that do not say that they are no more than the end of follow-up.
+    incidence : bool, default False
+        Effects are those on the cumulative incidence of the event (Fine & Gray), so that a shock which brings
+        or puts off the ``competing`` events is told, too: hazards are those of the subdistribution.
     horizon : float, default None
         The time by which risks are told, in the unit of the times. By default the median time of the events,
         rounded to two digits.
@@ -82,6 +85,7 @@ class RCISurvival(Estimator):
         backend: BackendName = "auto",
         positive: Any = None,
         competing: Any = None,
+        incidence: bool = False,
         horizon: float | None = None,
         progress: bool = False,
         kinds: dict[str | int, Any] | None = None,
@@ -99,6 +103,7 @@ class RCISurvival(Estimator):
         self.backend = backend
         self.positive = positive
         self.competing = competing
+        self.incidence = incidence
         self.horizon = horizon
         self.progress = progress
         self.kinds = kinds
@@ -165,7 +170,8 @@ class RCISurvival(Estimator):
 
             X, strata = variables_and_sets(X, strata)
         times = time if y is None else y
-        return X, FollowUp(times, event, self.positive, self.horizon, self.competing, start, strata)
+        chosen = (self.positive, self.horizon, self.competing)
+        return X, FollowUp(times, event, *chosen, start, strata, self.incidence)
 
     def _check_parameters(self) -> tuple[Settings, ColumnHints]:
         checked = super()._check_parameters()
@@ -304,7 +310,7 @@ class RCISurvival(Estimator):
 
     def _known(self, time: Any, event: Any = None, start: Any = None, strata: Any = None) -> Target:
         """What happened to patients of a fitted model."""
-        return FollowUp(time, event, self.positive, None, self.competing, start, strata)
+        return FollowUp(time, event, self.positive, None, self.competing, start, strata, self.incidence)
 
 
 def _checked_horizon(horizon: Any) -> float:

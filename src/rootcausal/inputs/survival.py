@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import InputError, LabelWarning, RootCausalWarning, caller
 from ..method.table import F64, Index
 from ..name_hints.words import tokens, words
-from ..outcomes.follow_up import Clock, Spans, without_a_start
+from ..outcomes.follow_up import Clock, Spans, outlived, without_a_start
 from ..outcomes.survival import FEWEST_EVENTS, Survival
 from ..wording import listed, plain, plural, quoted
 from .from_frame import as_frame, own_name
@@ -62,7 +62,8 @@ class FollowUp(Target):
     ``time`` may hold both, as scikit-survival's structured array, or as two columns; then ``event`` is None.
     The ``horizon`` is the time by which risks are told, or None. ``competing`` is the label, or a list of
     those, after which the event cannot come; None where nobody said whether there are such. Rows are at risk
-    from a ``start`` (n,) on, and ``strata`` (n,) have baseline hazards of their own, or None.
+    from a ``start`` (n,) on, and ``strata`` (n,) have baseline hazards of their own, or None. ``incidence``
+    asks for effects on the cumulative incidence: after a competing event patients stay at risk.
     """
 
     ROLES: ClassVar[Mapping[str, str]] = {"time": "the time", "event": "the event"}
@@ -75,12 +76,14 @@ class FollowUp(Target):
     competing: Any = None
     start: Any = None
     strata: Any = None
+    incidence: bool = False
 
     def known(self, X: Any, n_rows: int, findings: Findings) -> Known:
         rows = self._read(X, n_rows, findings)
         time = rows.time if rows.start is not None else _above_zero(rows.time)
         labels, counts = _different(rows.labels)
         others = _competing_among(labels, self.competing)
+        self._refuse_incidence(others)
         left = np.array([label not in others for label in labels.tolist()], dtype=bool)
         event, classes = event_among(labels[left], self.positive, self._title(X), others)
         if self.competing is None:
@@ -88,8 +91,21 @@ class FollowUp(Target):
         events = (rows.labels == event).astype(np.float64)
         competing = np.isin(rows.labels, others).astype(np.float64) if others else None
         spans = Spans(time, events, rows.start, rows.stratum, competing)
+        spans = outlived(spans) if self.incidence else spans
         survival, facts = self.by(Clock.of_spans(spans), n_rows)
         return Known(spans.known, survival, classes, facts | _facts_of(spans))
+
+    def _refuse_incidence(self, others: list[Any]) -> None:
+        """Refuse effects on the cumulative incidence where they have no meaning, or are not offered."""
+        if self.incidence and not others:
+            raise InputError(
+                "incidence=True tells of the event beside competing ones: name these by competing=[...]"
+            )
+        if self.incidence and self.start is not None:
+            raise InputError(
+                "incidence=True is for rows at risk from the beginning, not from a start on: leave out "
+                "incidence, which tells effects on the hazard"
+            )
 
     def by(self, clock: Clock, n_rows: int) -> tuple[Survival, dict[str, Any]]:
         """What the follow-up of n rows is like, and what a model remembers of it."""
@@ -133,7 +149,8 @@ class FollowUp(Target):
         events = np.zeros(rows.labels.size)
         events[~competes] = _events_again(rows.labels[~competes], classes)
         competing = competes.astype(np.float64) if others else None
-        return Spans(rows.time, events, rows.start, rows.stratum, competing).known
+        spans = Spans(rows.time, events, rows.start, rows.stratum, competing)
+        return outlived(spans).known if self.incidence else spans.known
 
     def names(self) -> list[str]:
         named = [one if isinstance(one, str) else own_name(one) for one in (self.start, self.strata)]

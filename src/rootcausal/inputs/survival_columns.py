@@ -45,6 +45,7 @@ class FollowUpColumns(OutcomeColumns):
     start : name of the column that says from when on rows are at risk; None where all are from the beginning.
     strata : name of the column whose values have baseline hazards of their own; None where there is none.
     competing : labels of competing events, after which the event cannot come.
+    incidence : whether effects are those on the cumulative incidence.
     """
 
     time: str
@@ -55,6 +56,7 @@ class FollowUpColumns(OutcomeColumns):
     start: str | None = None
     strata: str | None = None
     competing: tuple[str, ...] = ()
+    incidence: bool = False
 
     @property
     def named(self) -> tuple[tuple[str, str], ...]:
@@ -179,6 +181,7 @@ class ChosenFollowUp(ChosenOutcome):
             "positive": self.event.label,
             "horizon": self.columns.horizon,
             "competing": self.event.labels.tolist(),
+            "incidence": self.columns.incidence,
         }
 
     @property
@@ -188,7 +191,7 @@ class ChosenFollowUp(ChosenOutcome):
     def known(self, values: Any) -> Target:
         start, strata = self._more(values)
         chosen = (self.event.label, self.columns.horizon, self.event.labels.tolist())
-        return FollowUp(values["time"], values["event"], *chosen, start, strata)
+        return FollowUp(values["time"], values["event"], *chosen, start, strata, self.columns.incidence)
 
     def arguments(self, values: Any) -> tuple[Any, ...]:
         return values["time"], values["event"], None, *self._more(values)
@@ -213,6 +216,8 @@ class ChosenFollowUp(ChosenOutcome):
         said += f"({plural(event.n_events, 'event')} in {n_rows} {of_what})"
         if event.competing:
             said += f"; competing events, after which it cannot come: {_counted(event.competing)}"
+            if columns.incidence:
+                said += "; effects are on the cumulative incidence (Fine & Gray)"
         if len(event.others) > 1:
             said += (
                 f"; all other labels end the follow-up without it: {_counted(event.others)}; name with "

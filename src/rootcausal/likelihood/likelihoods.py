@@ -167,7 +167,7 @@ class HazardLikelihood(Likelihood):
     def of(cls, Z: F64, known: np.ndarray, weights: F64 | None = None) -> HazardLikelihood:
         """``known`` is what :class:`rootcausal.outcomes.survival.Survival` knows of the rows."""
         spans = Spans.of(known)
-        stop, start = (moments(of, spans.stratum) for of in (spans.time, spans.from_start))
+        stop, start = (moments(of, spans.stratum) for of in (spans.until, spans.from_start))
         times = np.unique(stop[spans.event > 0])
         first, last = (np.searchsorted(times, of, side="right") for of in (start, stop))
         return cls(Z, spans.event, first, last, times.size, weights)

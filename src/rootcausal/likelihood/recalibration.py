@@ -242,7 +242,7 @@ def _level(added: F64, y: np.ndarray, attribution: Attribution) -> float:
         spans = Spans.of(y)
         until, before = (
             np.interp(time, attribution.edges, attribution.cumulative)
-            for time in (spans.time, spans.from_start)
+            for time in (spans.until, spans.from_start)
         )
         met = (until - before) * np.exp(np.minimum(added - _log_until(attribution), FARTHEST))
         return float(np.log(spans.event.sum() / met.sum()))

@@ -30,6 +30,8 @@ FEWEST_INTERVALS = 3
 # Of so many patients, some are followed for less than this share of the longest time: else these are dates.
 ROWS_TO_DOUBT, OF_THE_LONGEST = 20, 0.5
 MOST_EDGES_OF_STRATA = 400
+# By whose multiples numbers between zero and one are spread as evenly as can be: of the golden ratio.
+GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
 def without_a_start(shortest: float, longest: float, n_rows: int) -> bool:
@@ -49,6 +51,7 @@ class Spans:
     stratum : whose baseline hazard it is, from 0 on; None where there is one for all.
     competing : whether another event ended it, after which the event cannot come, 1 or 0; None where nobody
         said so.
+    stays : until when rows count as at risk whom a competing event came to; None where that is until it came.
     """
 
     time: F64
@@ -56,10 +59,11 @@ class Spans:
     start: F64 | None = None
     stratum: F64 | None = None
     competing: F64 | None = None
+    stays: F64 | None = None
 
     @classmethod
     def of(cls, known: np.ndarray) -> Spans:
-        """Of what outcomes know (n, 2), or (n, 5) as :attr:`known` makes it; NaN is what nobody said."""
+        """Of what outcomes know (n, 2), or more as :attr:`known` makes it; NaN is what nobody said."""
         time, event = known[:, 0], known[:, 1]
         if known.shape[1] == 2:
             return cls(time, event)
@@ -67,12 +71,22 @@ class Spans:
 
     @property
     def known(self) -> F64:
-        """As rows that can be chosen from: (n, 2) of times and events, or (n, 5)."""
-        more = (self.start, self.stratum, self.competing)
+        """As rows that can be chosen from: (n, 2) of times and events, or (n, 6)."""
+        more = (self.start, self.stratum, self.competing, self.stays)
         if all(one is None for one in more):
             return np.column_stack([self.time, self.event])
         nothing = np.full(self.time.size, np.nan)
         return np.column_stack([self.time, self.event, *(nothing if one is None else one for one in more)])
+
+    @property
+    def in_the_way(self) -> F64 | None:
+        """(n,) competing events after which rows are no longer at risk."""
+        return self.competing if self.stays is None else None
+
+    @property
+    def until(self) -> F64:
+        """(n,) the time until which rows are at risk."""
+        return self.time if self.stays is None else self.stays
 
     @property
     def from_start(self) -> F64:
@@ -87,6 +101,29 @@ class Spans:
     def taken(self, rows: Index | np.ndarray) -> Spans:
         """The same of some rows."""
         return Spans.of(self.known[rows])
+
+
+def outlived(spans: Spans) -> Spans:
+    """The same as Fine and Gray (1999) count it: whom a competing event came to stays at risk.
+
+    That is until follow-up would have ended. When that is, nobody knows after the event: it is spread evenly
+    over the ends that others had (Kaplan-Meier), of those after the event, which stands for the
+    weights of Fine and Gray as draws of such ends do (Ruan & Gray 2008), and is the same each time.
+    """
+    assert spans.competing is not None
+    ended = (spans.event + spans.competing) > 0
+    times, place = np.unique(spans.time, return_inverse=True)
+    ends, events = (np.bincount(place, weights=of, minlength=times.size) for of in (~ended, ended))
+    # Events come before ends of follow-up at the same time.
+    at_risk = np.cumsum((ends + events)[::-1])[::-1] - events
+    followed = np.cumprod(1.0 - ends / np.maximum(at_risk, 1.0))
+    who = np.flatnonzero(spans.competing > 0)
+    who = who[np.argsort(spans.time[who], kind="stable")]
+    share = (np.arange(1, who.size + 1) * GOLDEN) % 1.0
+    until = np.searchsorted(-followed, -share * followed[place[who]])
+    stays = spans.time.copy()
+    stays[who] = np.append(times, times[-1])[until]
+    return replace(spans, stays=stays)
 
 
 def moments(time: F64, stratum: F64 | None) -> np.ndarray:
@@ -129,10 +166,10 @@ class Clock:
     def of_spans(cls, spans: Spans) -> Clock:
         """The same of rows that need not be at risk from the beginning, or of strata."""
         if spans.are_plain:
-            clock = cls.of(spans.time, spans.event)
-            return clock if spans.competing is None else replace(clock, competing=clock._counted(spans))
+            clock = cls.of(spans.until, spans.event)
+            return clock if spans.in_the_way is None else replace(clock, competing=clock._counted(spans))
         n = spans.time.size
-        stop, start = (moments(of, spans.stratum) for of in (spans.time, spans.from_start))
+        stop, start = (moments(of, spans.stratum) for of in (spans.until, spans.from_start))
         both, place = np.unique(np.concatenate([stop, start]), return_inverse=True)
         counts = (
             np.bincount(where, weights=of, minlength=both.size).astype(np.float64)
@@ -142,14 +179,14 @@ class Clock:
         events, leaving, entering = counts
         clock = cls(both if stratum is None else both.imag, events, leaving, entering, stratum)
         score = spans.event - clock._met(spans)[0]
-        competing = None if spans.competing is None else clock._counted(spans)
+        competing = None if spans.in_the_way is None else clock._counted(spans)
         return replace(clock, spread=float(np.sqrt(score @ score / max(n - 1.0, 1.0))), competing=competing)
 
     def _counted(self, spans: Spans) -> F64:
         """(m,) competing events at each time."""
-        assert spans.competing is not None
+        assert spans.in_the_way is not None
         place = np.searchsorted(moments(self.times, self.stratum), moments(spans.time, spans.stratum))
-        return np.bincount(place, weights=spans.competing, minlength=self.times.size).astype(np.float64)
+        return np.bincount(place, weights=spans.in_the_way, minlength=self.times.size).astype(np.float64)
 
     def competing_until(self, times: F64) -> F64:
         """(g,) the hazard of competing events until each of some times, zero first (Nelson & Aalen)."""
@@ -322,7 +359,7 @@ class Clock:
         """(n,) each: the null hazard that rows met while at risk, steps until then, and until the start."""
         stratum = None if self.stratum is None else self.stratum[self._of_events]
         steps = moments(self.times[self._of_events], stratum)
-        step = np.searchsorted(steps, moments(spans.time, spans.stratum), side="right")
+        step = np.searchsorted(steps, moments(spans.until, spans.stratum), side="right")
         before = np.zeros(step.size, dtype=np.intp)
         if not spans.are_plain:
             before = np.searchsorted(steps, moments(spans.from_start, spans.stratum), side="right")

@@ -52,7 +52,7 @@ MOST_SIMULATED_HAZARD, MOST_SIMULATED_TIME = 300.0, 350.0
 class Survival(Scored):
     """What is known of a patient are the time of follow-up and whether the event ended it, 1 or 0: (n, 2).
 
-    Or, with what else :class:`~.follow_up.Spans` has, (n, 5).
+    Or, with what else :class:`~.follow_up.Spans` has, (n, 6).
 
     Attributes
     ----------
@@ -245,6 +245,7 @@ def words_of(attribution: Attribution, called: str | None, unit: str, parameters
     assert isinstance(attribution, HazardAttribution)
     asked, of_what = parameters.get("horizon"), called or "the event"
     horizon = attribution.horizon if asked is None else float(asked)
+    incidence = bool(parameters.get("incidence"))
     when = f"{horizon:,g} {unit}" if unit else f"time {horizon:,g}"
     prediction, why = f"risk by {when}", "" if asked is not None else ", the median time of the events"
 
@@ -264,7 +265,7 @@ def words_of(attribution: Attribution, called: str | None, unit: str, parameters
             f"Risks are told by {when}{why}; --horizon chooses another time."
             + (
                 " They are cumulative incidences: competing events come first."
-                if attribution.competes
+                if attribution.competes or incidence
                 else ""
             ),
         ),
@@ -274,7 +275,7 @@ def words_of(attribution: Attribution, called: str | None, unit: str, parameters
         base=lambda _, average: (
             f"log-hazards are relative to a patient whose {average} are all average, who has 0"
         ),
-        meaning=lambda _, covariates: _meaning(prediction, covariates, attribution.competes),
+        meaning=lambda _, covariates: _meaning(prediction, covariates, attribution.competes, incidence),
         page=lambda made: {
             "horizon": horizon,
             "unit": unit,
@@ -290,29 +291,32 @@ def words_of(attribution: Attribution, called: str | None, unit: str, parameters
 def _of_design(attribution: HazardAttribution, made: Mapping[str, Any]) -> dict[str, Any]:
     """What the page is told of competing events, of rows that came late, and of strata, if there are such."""
     found = {name: made[name] for name in ("late", "strata") if name in made}
-    if not attribution.competes:
+    of_cohort = attribution.competing.tolist() if attribution.competes else None
+    if of_cohort is None and not made["parameters"].get("incidence"):
         return found
     labels = made["parameters"].get("competing")
     several = labels if isinstance(labels, list) else [labels]
     return {
         **found,
-        "competing": attribution.competing.tolist(),
+        **({} if of_cohort is None else {"competing": of_cohort}),
         "competing_events": made.get("competing", 0),
         "competing_labels": [one_line(str(label), 40) for label in several],
     }
 
 
-def _meaning(prediction: str, covariates: bool, competes: bool) -> str:
+def _meaning(prediction: str, covariates: bool, competes: bool, incidence: bool) -> str:
     average, parts = "shocks", "all variables"
-    which = ", where competing events may come before (cumulative incidence)" if competes else ""
+    other = competes or incidence
+    which = ", where competing events may come before (cumulative incidence)" if other else ""
+    stay = ", counting those as waiting whom another event came to (Fine & Gray)" if incidence else ""
     if covariates:
         average, parts = "shocks and covariates", "these and all variables"
     return wrapped(
         f"What the numbers mean: {prediction} is the probability of the event until then{which}, by the "
-        f"model. The hazard is how fast the event comes, relative to a patient whose {average} are all "
-        f"average (×1.00). A root cause is a variable whose own shock, {ITS_OWN}, raises this patient's "
-        f"hazard; the largest comes first. ×2 doubles the hazard, ×0.50 halves it; what {parts} do, "
-        "multiplied, makes the patient's hazard."
+        f"model. The hazard is how fast the event comes{stay}, relative to a patient whose "
+        f"{average} are all average (×1.00). A root cause is a variable whose own shock, {ITS_OWN}, raises "
+        f"this patient's hazard; the largest comes first. ×2 doubles the hazard, ×0.50 halves it; what "
+        f"{parts} do, multiplied, makes the patient's hazard."
     )
 
 
@@ -389,7 +393,7 @@ def concordance(
 def concordance_of(hazard: F64, known: np.ndarray) -> float:
     """The same of what outcomes know."""
     spans = Spans.of(known)
-    return concordance(hazard, spans.time, spans.event, spans.start, spans.stratum)
+    return concordance(hazard, spans.until, spans.event, spans.start, spans.stratum)
 
 
 def brier(risk: F64, time: F64, event: F64, horizon: float, competing: F64 | None = None) -> float:

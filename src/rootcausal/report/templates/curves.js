@@ -28,7 +28,7 @@ function survivalPicture(row, harmful) {
     element("h3", {}, "How long without “", named(outcome), "”"),
     element("ul", { class: "keys" }, curves.map(({ name, style }) => element("li", { class: style }, ...name()))),
     place,
-    caption(`The share of such patients who have not had it by each time${facts.competing === undefined ? "" : ", those who had a competing event among them"}, up to the longest follow-up of the cohort. The line at ${timeText(facts.horizon)} is where risks are told${hasPredictedInterval ? "; the thick bar on it is the 95 % interval for this patient" : ""}.`),
+    caption(`The share of such patients who have not had it by each time${facts.competing_labels === undefined ? "" : ", those who had a competing event among them"}, up to the longest follow-up of the cohort. The line at ${timeText(facts.horizon)} is where risks are told${hasPredictedInterval ? "; the thick bar on it is the 95 % interval for this patient" : ""}.`),
     curveTable(curves),
   ];
   return { parts: [element("section", { class: "curves", "aria-label": "Curves over time" }, ...inside)], draw: () => drawCurves(place, curves, predictedInterval(row)) };

@@ -228,7 +228,7 @@ const ofEvent = {
   notableRule: () => `a shock stands out, as a root cause or as protective, where it makes the hazard at least ${ratio(content.notable)} times as high or as low`,
   happenedShort: (row) => happened(row),
   happenedRank: (row) => cell("known", row, 0, 2),
-  happenedKinds: [["yes", "had it"], ...(facts.competing === undefined ? [] : [["other", "had a competing event"]]), ["no", "last seen without it"]],
+  happenedKinds: [["yes", "had it"], ...(facts.competing_labels === undefined ? [] : [["other", "had a competing event"]]), ["no", "last seen without it"]],
   happenedKind: (row) => ["no", "yes", "other"][cell("known", row, 1, 2)],
   happenedOf: (rows) => `Of the ${rows.length} most alike, ${rows.filter((row) => told.happenedKind(row) === "yes").length || "none"} had it within their follow-up.`,
   listHead: `Risk by ${facts.when}`,
@@ -261,11 +261,11 @@ const ofEvent = {
   shockDoes: (one) => [`${one.coef < 0 ? "lowers" : "raises"} the hazard of “`, named(told.name()), `” ${ratio(Math.abs(one.coef))}-fold (hazard ratio ${ratio(one.coef)}${intervalText(one, ratio)})`],
   glossary: () => [
     ["Root cause", "A variable whose shock raises this patient's hazard. A high value that only follows from another variable is not one."],
-    ["Hazard", "How fast the event comes, at any time, among those who have not had it yet. Shocks multiply it: a hazard ratio of 2 doubles it, one of 0.5 halves it."],
+    ["Hazard", `How fast the event comes, at any time, among those who have not had it yet${stay()}. Shocks multiply it: a hazard ratio of 2 doubles it, one of 0.5 halves it.`],
     ["Average patient", `One whose ${ofAverage} are all average: hazards are told as so many times that of this patient.`],
-    facts.competing === undefined
+    facts.competing_labels === undefined
       ? [`Risk by ${facts.when}`, "The probability that the event has come by then, if nothing else ends the follow-up before."]
-      : [`Risk by ${facts.when}`, `The probability that the event has come by then, where it cannot come after ${competingText()} (cumulative incidence, Aalen and Johansen). It is below what it would be if that did not happen.`],
+      : [`Risk by ${facts.when}`, `The probability that the event has come by then, where it cannot come after ${competingText()} (cumulative incidence, ${facts.competing === undefined ? "Fine and Gray" : "Aalen and Johansen"}). It is below what it would be if that did not happen.`],
   ],
   assumptions: {
     sample: ["A sample of the population", SAMPLE],
@@ -277,7 +277,7 @@ const ofEvent = {
     ],
   },
   cohort: ({ rows }) => [
-    ["Patients", `${rows.toLocaleString("en")}, of whom ${facts.events.toLocaleString("en")} (${percent(facts.events / rows)}) had the event “`, named(told.name()), `” within their follow-up; ${facts.competing === undefined ? "" : `${facts.competing_events.toLocaleString("en")} had a competing event (${competingText()}); `}the others were last seen without it`],
+    ["Patients", `${rows.toLocaleString("en")}, of whom ${facts.events.toLocaleString("en")} (${percent(facts.events / rows)}) had the event “`, named(told.name()), `” within their follow-up; ${facts.competing_labels === undefined ? "" : `${facts.competing_events.toLocaleString("en")} had a competing event (${competingText()}); `}the others were last seen without it`],
     ...(facts.late === undefined ? [] : [["Late entry", `${facts.late.toLocaleString("en")} of the rows are at risk only from a later time on (left truncation): before it they count for nothing`]]),
     ...(facts.strata === undefined ? [] : [["Strata", `${facts.strata.toLocaleString("en")}, each with a baseline hazard of its own; risks are those of all together`]]),
     ["Longest follow-up", timeText(facts.times.at(-1))],
@@ -285,6 +285,11 @@ const ofEvent = {
   ],
   base: () => ["Base value", `the ${content.made.bent ? "mean hazard, on the logarithmic scale, over shocks as the cohort has them" : `hazard of a patient whose ${ofAverage} are all average`}; the risk with it by ${facts.when} is ${told.toText(content.base_value)}`],
 };
+
+/** Who also counts as not having had the event yet, where effects are those on the cumulative incidence. */
+function stay() {
+  return facts.competing_labels === undefined || facts.competing !== undefined ? "" : ` and those who never will, after ${competingText()}`;
+}
 
 /** The labels of competing events, "‘death’ or ‘transplant’". */
 function competingText() {
