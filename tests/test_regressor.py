@@ -254,7 +254,7 @@ EVERY_ESTIMATOR = [
     ),
     pytest.param(
         RCISurvival,
-        {"positive": 1, "horizon": 0.4, "competing": None},
+        {"positive": 1, "horizon": 0.4, "competing": None, "incidence": False},
         survival_cohort(150),
         id="RCISurvival",
     ),
