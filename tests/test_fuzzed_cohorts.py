@@ -21,6 +21,7 @@ def test_many_cohorts_show_no_fault(first: int) -> None:
 def test_cohorts_that_once_showed_one_show_none() -> None:
     """1234: in some imputed copies of 20 patients levels explain each other; effects had no bounds. 96: no
     column of matched sets plays a part. 221: rounding put a cumulative incidence above 1.
-    741: what is expected below a limit depended on which rows came along.
+    741: what is expected below a limit depended on which rows came along. 1580: a variance below 0 of counts
+    with weights.
     """
-    assert faults([96, 221, 741, 1234])[0] == {}
+    assert faults([96, 221, 741, 1234, 1580])[0] == {}

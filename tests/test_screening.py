@@ -406,3 +406,32 @@ def test_work_over_time_is_no_end() -> None:
         )
         is None
     )
+
+
+def test_that_all_of_an_arm_had_the_event_is_no_part_of_the_outcome() -> None:
+    arm = (np.arange(N) % 2 == 0).astype(int)
+    had = np.where(arm == 1, 1, EVENT)
+    seen = seen_by({"a": NOISE[:, 0], "Rx": arm, "died": had, "days": TIME}, target="died", time="days")
+    one = named(seen, "part of the outcome")
+    assert one is not None and one.columns == ("Rx",) and not one.in_line
+    yes_no = named(seen_by({"a": NOISE[:, 0], "Rx": arm, "died": had}, target="died"), "part of the outcome")
+    assert yes_no is not None and yes_no.in_line
+
+
+def test_what_was_measured_with_the_target_is_asked_about_and_what_was_before_is_not() -> None:
+    noise = {name: NOISE[:, k] for k, name in enumerate(("ALT.B", "AST.B", "ALT.M", "AST.M", "age"))}
+    one = named(seen_by(noise, target="ALT.M", outcome="continuous"), "before or after")
+    assert one is not None and one.columns == ("AST.M",) and not one.in_line
+    visits = {name: NOISE[:, k] for k, name in enumerate(("bdi.pre", "bdi.2m", "bdi.4m", "bdi.8m", "age"))}
+    seen = seen_by(visits, target="bdi.4m", outcome="continuous")
+    assert options(seen, "--after") == ["bdi.8m"] and named(seen, "named like the target") is None
+
+
+def test_a_count_out_of_so_many_has_an_exposure() -> None:
+    rng = np.random.default_rng(2)
+    cases = rng.poisson(rng.exponential(30, N)) + 1
+    died = rng.binomial(cases, 0.2)
+    columns = {"a": NOISE[:, 0], "cases": cases, "beds": rng.permutation(cases), "died": died}
+    seen = seen_by(columns, target="died", outcome="count")
+    said = [one for one in seen.findings if one.options == (("--exposure", "cases"),)]
+    assert len(said) == 1 and "never more than 'cases'" in said[0].sentence

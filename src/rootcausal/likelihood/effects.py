@@ -278,9 +278,10 @@ def _estimated(
     pooled = _pooled(of_copies)
     estimate, error, freedom = np.full(q, np.nan), np.full(q, np.nan), np.full(q, np.inf)
     decides = np.zeros(q, dtype=bool)
-    estimate[kept], error[kept] = pooled.estimate, np.sqrt(pooled.variance)
+    settled = all(one.settled for one in of_copies) and bool((pooled.variance >= 0).all())
+    estimate[kept], error[kept] = pooled.estimate, np.sqrt(np.maximum(pooled.variance, 0.0))
     freedom[kept], decides[kept] = pooled.freedom, pooled.unbounded
-    unsettled = np.full(q, not all(one.settled for one in of_copies))
+    unsettled = np.full(q, not settled)
     without = explained | decides | unsettled
     estimate[without] = error[without] = np.nan
     why = np.select([explained, decides, unsettled], [IS_EXPLAINED, DECIDES, UNSETTLED], "")
@@ -289,7 +290,7 @@ def _estimated(
         order, shocks = model.column_order, _shocks(model, columns.sd)[:, kept]
         in_all = _pooled([one.combined(shocks) for one in of_copies])
         total[order] = np.where(in_all.unbounded, np.nan, in_all.estimate)
-        total_error[order] = np.where(in_all.unbounded, np.nan, np.sqrt(in_all.variance))
+        total_error[order] = np.where(in_all.unbounded, np.nan, np.sqrt(np.maximum(in_all.variance, 0.0)))
     return replace(
         found,
         estimate=estimate / columns.sd,

@@ -20,7 +20,7 @@ _IN_THE_COURSE = words(
     "transplant transplanted transplantation response responder responded remission progression progressed "
     "complication complications toxicity rejection rejected reject adjuvant salvage rescue maintenance "
     "consolidation crossover switched readmission readmitted reoperation reintervention gvhd agvhd cgvhd "
-    "reintubated reintubation sequelae"
+    "reintubated reintubation sequelae gestation gestational"
 )
 _COUNTED = words("visits doses cycles infusions transfusions refills readmissions reoperations refill")
 _HOW_MANY = words("n no nr num number nb count total")
@@ -47,7 +47,7 @@ _NO_FOLLOW_UP = words(
     "draw measurement delay"
 )
 # The two ends of an interval, in a table with one row for each.
-_INTERVALS = (("start", "stop"), ("tstart", "tstop"), ("begin", "end"), ("entry", "exit"))
+_INTERVALS = (("start", "stop"), ("tstart", "tstop"), ("time0", "time1"), ("begin", "end"), ("entry", "exit"))
 # Beside a word for time, these say only that it is that of follow-up; beside none, that it is a length of it.
 _FOLLOW_UP = words(
     "fu fup followup follow up surv survival survived obs observed observation event end to until in last "

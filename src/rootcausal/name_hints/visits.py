@@ -25,7 +25,7 @@ _DAYS = {
     **dict.fromkeys(("year", "years", "yr", "y"), 365.25),
 }
 _STRONG = frozenset(word for word in (*_VISIT_WORDS, *_DAYS) if len(word) > 1)
-_BASELINE, _AT_BASELINE = words("baseline bl"), "baseline"
+_BASELINE, _AT_BASELINE = words("baseline bl pre"), "baseline"
 _FOLLOW_UP = words("followup fu")
 
 # Around an operation: when each phase begins, in days from the operation.
@@ -296,15 +296,30 @@ def read(names: Sequence[str]) -> Reading:
     return Reading(tuple(name for name in first if name not in late), found)
 
 
-def measured_later(names: Sequence[str], than: str | None = None) -> tuple[str, ...]:
-    """Columns of a later visit than that of a column or, of none, than the first visit, by their names."""
-    found: set[str] = set()
-    for times in read(names).schedules:
-        if than is None:
-            found |= _after_the_earliest(times)
-        elif than in times:
-            found |= {name for name, time in times.items() if time > times[than]}
+def measured_later(names: Sequence[str]) -> tuple[str, ...]:
+    """Columns of a later visit than the first, by their names."""
+    found = set().union(*map(_after_the_earliest, read(names).schedules))
     return tuple(name for name in names if name in found)
+
+
+def visits_from(names: Sequence[str], target: str) -> dict[str, float]:
+    """How long after the visit of the target others were measured, by their names; below 0, before it.
+
+    Of ALT.B, AST.B, ALT.M and AST.M, nothing says which comes first, but that AST.M was measured with ALT.M.
+    """
+    names = [name for name in names if name != target]
+    stems: dict[str, set[Stem]] = defaultdict(set)
+    for name in (*names, target):
+        *stem, last = tokens(name) or [""]
+        stems[last].add(tuple(stem))
+    *own, last = tokens(target) or [""]
+    both = (stems[last] & others for end, others in stems.items() if end != last and tuple(own) in others)
+    pairs = bool(own) and any(len(shared) > 1 for shared in both)
+    found = {name: 0.0 for name in names if pairs and len(tokens(name)) > 1 and tokens(name)[-1] == last}
+    for times in read([*names, target]).schedules:
+        if target in times:
+            found |= {name: time - times[target] for name, time in times.items() if name != target}
+    return found
 
 
 def measured_first(names: Sequence[str]) -> set[str]:

@@ -69,7 +69,7 @@ class NonlinearAttribution:
         "factor": Array.of_places("products"),
         "other_factor": Array.of_places("products"),
         "product": Array.within(LARGEST, "products"),
-        "quantiles": Array.within(LARGEST_COEFFICIENT, row=(STEPS,), rising=True),
+        "quantiles": Array.within(LARGEST, row=(STEPS,), rising=True),
         "range": Array.within(LARGEST_COEFFICIENT, row=(2,), rising=True),
         "average": Array.within(LARGEST, MODEL),
     }

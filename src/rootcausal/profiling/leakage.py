@@ -25,7 +25,7 @@ from ..name_hints.endpoints import (
     says_whether,
     time_of,
 )
-from ..name_hints.visits import measured_later
+from ..name_hints.visits import measured_later, visits_from
 from ..screening.auc import auc_of
 from ..screening.duplicates import ROWS_A_LEVEL, is_cut, outcome_again, unit
 from ..screening.leakage import (
@@ -123,12 +123,16 @@ def find_after(
     ends = [name for name in ends if name not in before]
     like_ends = counterparts(ends, [name for name in names if name not in ends])
     after = [name for name in names if name in (*ends, *like_ends)]
-    later = measured_later([*names, target], target if time is None else None)
+    visits = visits_from(names, target) if time is None else {}
+    later = (
+        measured_later([*names, target]) if time is not None else [n for n in names if visits.get(n, 0) > 0]
+    )
     later = tuple(name for name in later if name not in (*after, target))
     with_it = _with_follow_up(asked, (*after, *later), sample, time, whole)
     gone = {*after, *later, *diagnoses, *(name for one in with_it for name in one.columns)}
     course = [name for name in names if says_during(name) and name not in gone]
-    before = dict.fromkeys(course, "") | before
+    with_target = [name for name in names if visits.get(name) == 0 and name not in gone]
+    before = dict.fromkeys(course, "") | dict.fromkeys(with_target, "at the target's visit") | before
     found = [
         *_by_name([name for name in after if name not in told], later, target, timed=time is not None),
         *_to_decide(before, diagnoses, target, timed=time is not None),
@@ -136,7 +140,7 @@ def find_after(
     ]
     alike = about(
         "named like the target",
-        [name for name in names if name not in (*after, *later, *diagnoses) and near(name, target)],
+        [name for name in names if name not in {*gone, *visits} and near(name, target)],
         "{columns} {names:is|are} named like the target {target}: the same thing in another form? Then leave "
         "{names:it|them} out.",
         in_line=False,
@@ -512,4 +516,5 @@ def find_parts(
         "{columns}: nearly everybody with that level is {who.one_ill}. A part of the outcome, or "
         "{who.outcome} before the study? Neither is a cause of it."
     )
-    return about("part of the outcome", found, text, who=who)
+    # In follow-up all of an arm may have had the event, early or late.
+    return about("part of the outcome", found, text, in_line=who is CASES, who=who)

@@ -224,7 +224,7 @@ def _outcome(
     if time is None:
         kind = outcome or kind_of(cells, labels)
         if kind in ("continuous", "count"):
-            said = find_number(cells) if kind == "continuous" else find_count(cells)
+            said = find_number(cells) if kind == "continuous" else find_count(cells, columns)
             return _Outcome(labels, nobody, number=True, findings=said, kind=kind)
         if kind == "ordinal":
             return _Outcome(labels, nobody, findings=find_stages(cells, labels), kind=kind)

@@ -17,8 +17,9 @@ from ..name_hints.endpoints import says_end
 from ..name_hints.exogenous import says_first
 from ..name_hints.visits import measured_first
 from ..outcomes.ordinal import MOST_STAGES
+from ..screening.leakage import begins_within
 from ..wording import amount, listed, plural, quoted
-from .column_types import Shape
+from .column_types import Shape, is_row_number
 from .counts import Counted, as_text
 from .findings import Finding
 
@@ -252,8 +253,8 @@ def find_stages(cells: Counted, labels: TargetFacts) -> list[Finding]:
     return found
 
 
-def find_count(cells: Counted) -> list[Finding]:
-    """What there is to say about a target that is a count."""
+def find_count(cells: Counted, columns: Sequence[Counted]) -> list[Finding]:
+    """What there is to say about a target that is a count, perhaps out of so many as another column says."""
     name, low, high = quoted(cells.name), *(amount(float(cells.different[k])) for k in (0, -1))
     sentence = (
         f"The target {name} looks like a count of events, whole numbers from {low} to {high} with a "
@@ -263,6 +264,18 @@ def find_count(cells: Counted) -> list[Finding]:
         "count is of). If it is a score, use --outcome continuous."
     )
     found = [Finding("target", (cells.name,), sentence, (("--outcome", "count"),), True)]
+    assert cells.numbers is not None
+    counts = next(c.numbers for c in columns if c.name == cells.name)  # of the rows that are used
+    assert counts is not None
+    wholes = [c for c in columns if c.whole and c.name != cells.name and not is_row_number(c)]
+    more = [c for c in wholes if c.numbers is not None and begins_within(counts, c.numbers)]
+    if more:
+        of = more[0].name
+        sentence = (
+            f"{name} is never more than {quoted(of)}: a count out of so many? Then that is no cause of it "
+            "but its exposure."
+        )
+        found.append(Finding("target", (cells.name, of), sentence, (("--exposure", of),)))
     if cells.n_missing:
         sentence = f"{plural(cells.n_missing, 'row')} without a count in {name} would be left out."
         found.append(Finding("target missing", (cells.name,), sentence))
