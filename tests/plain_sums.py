@@ -14,11 +14,6 @@ from rootcausal.nonlinear.spacing import BINS, SPACING, STRETCH, bin_edges
 class PlainRows(MemoryRows):
     """Rows in memory, summed design by design."""
 
-    @staticmethod
-    def entropies(counts: F64, n_rows: float) -> F64:
-        """(m,) of histograms (m, BINS)."""
-        return np.array([spacing_entropy(one, n_rows) for one in counts])
-
     def grams(self, designs: Designs, gamma: F64 | None = None) -> F64:
         out = np.zeros((len(designs), designs.width + 1, designs.width + 1))
         for number, effect in enumerate(designs.effect):
@@ -35,7 +30,8 @@ class PlainRows(MemoryRows):
         out = np.zeros((len(designs), designs.width))
         for number in range(len(designs)):
             z = self.terms(designs, number)
-            ratio = np.abs(self._left(designs, number, z, beta)) / spread_of(z, gamma[number])
+            left = self.effects[designs.effect[number]] - beta[number, : len(z)] @ z
+            ratio = np.abs(left) / spread_of(z, gamma[number])
             out[number, : len(z)] = z @ (self.weights * (np.minimum(ratio, LARGEST_RATIO) - 1.0))
         return out
 
@@ -44,7 +40,7 @@ class PlainRows(MemoryRows):
         for number in range(len(designs)):
             z = self.terms(designs, number)
             spread = np.ones(self.weights.size) if gamma is None else spread_of(z, gamma[number])
-            error = self._left(designs, number, z, beta) / spread
+            error = (self.effects[designs.effect[number]] - beta[number, : len(z)] @ z) / spread
             counts[number] = np.bincount(bin_of(error / unit[number]), self.weights, BINS)
             sums[number] = [self.weights @ part for part in (np.log(spread), error, error * error)]
         return counts, sums

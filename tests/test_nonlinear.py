@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from itertools import permutations
 
 import numba
@@ -26,9 +27,10 @@ from rootcausal.nonlinear.fitting import Asked, Fitter
 from rootcausal.nonlinear.mechanism import NonlinearMechanism
 from rootcausal.nonlinear.memory_rows import MemoryRows
 from rootcausal.nonlinear.rows import Designs
+from rootcausal.nonlinear.rows_in_memory import HeldRows
 from rootcausal.nonlinear.search import GraphSearch
-from rootcausal.nonlinear.spacing import BINS
-from rootcausal.nonlinear.ties import spread_out
+from rootcausal.nonlinear.spacing import BINS, entropies
+from rootcausal.nonlinear.ties import heaps_of
 from rootcausal.outcomes.binary import LogOddsAttribution
 
 NO_LEVELS = np.empty(0)
@@ -50,13 +52,17 @@ def columns(n: int, seed: int = 0) -> np.ndarray:
 
 
 def held(kind: type[PlainRows], Z: np.ndarray, weights: np.ndarray) -> tuple[PlainRows, Splines]:
-    splines, rows = Splines.of(Z, weights, np.zeros(len(Z), dtype=bool))
+    plain = HeldRows(Z, weights, ())
+    splines = Splines.of(plain, np.zeros(len(Z), dtype=bool))
     values = [np.unique(z) if np.unique(z).size < 5 else NO_LEVELS for z in Z]
-    codes = np.stack(
-        [np.searchsorted(v, z) if v.size else np.zeros(z.size, int) for v, z in zip(values, Z, strict=True)]
-    )
-    effects = np.stack([z if v.size else spread_out(z) for v, z in zip(values, Z, strict=True)])
-    return kind(rows, effects, weights, codes, tuple(values)), splines
+    numbers = [column for column, some in enumerate(values) if not some.size]
+    rows = plain.prepared(splines, tuple(values), heaps_of(plain, numbers))
+    return kind(**{f.name: getattr(rows, f.name) for f in fields(MemoryRows) if f.init}), splines
+
+
+def spread_out(z: np.ndarray) -> np.ndarray:
+    heaps = heaps_of(HeldRows(z[None], np.ones(z.size), ()), [0])
+    return heaps[0].spread(z, np.zeros_like(heaps[0].count)) if heaps else z
 
 
 @pytest.fixture(params=["even", "weighted"])
@@ -182,7 +188,7 @@ def test_entropies_of_histograms_are_the_plain_ones(seed: int, n: int, weighted:
     values = rng.standard_t(2, n) if seed % 2 else np.round(rng.normal(size=n), 1)
     weights = rng.uniform(0.2, 3.0, n) if weighted else np.ones(n)
     counts = np.bincount(bin_of(values), weights, BINS)
-    assert MemoryRows.entropies(counts[None], n)[0] == pytest.approx(spacing_entropy(counts, n), abs=1e-10)
+    assert entropies(counts[None], n)[0] == pytest.approx(spacing_entropy(counts, n), abs=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +211,8 @@ def test_entropies_are_those_of_known_distributions(draw, entropy: float) -> Non
 def test_splines_are_lines_beyond_their_knots_and_uncorrelated() -> None:
     Z = columns(500)
     weights = np.random.default_rng(0).uniform(0.5, 1.5, 500)
-    splines, rows = Splines.of(Z, weights, np.array([False, False, False, True]))
+    splines = Splines.of(HeldRows(Z, weights, ()), np.array([False, False, False, True]))
+    rows = splines.rows_of(Z)
     assert splines.width.tolist() == [4, 4, 4, 1]
     of_first = rows[:4]
     covariance = (of_first * weights) @ of_first.T / weights.sum()
@@ -222,7 +229,8 @@ def test_splines_are_lines_beyond_their_knots_and_uncorrelated() -> None:
 @pytest.mark.parametrize("distinct", [2, 3, 4])
 def test_a_cause_with_few_values_has_no_more_splines_than_those_allow(distinct: int) -> None:
     z = np.random.default_rng(0).integers(distinct, size=300).astype(float)
-    splines, rows = Splines.of(z[None], np.ones(300), np.zeros(1, dtype=bool))
+    splines = Splines.of(HeldRows(z[None], np.ones(300), ()), np.zeros(1, dtype=bool))
+    rows = splines.rows_of(z[None])
     assert 1 <= splines.width[0] < distinct
     assert np.isfinite(rows).all()
 
@@ -255,7 +263,7 @@ def test_heaps_do_not_hide_that_a_column_depends_on_another() -> None:
 def fitter(Z: np.ndarray, bent: bool = True) -> Fitter:
     rows, splines = held(MemoryRows, Z, np.ones(Z.shape[1]))
     levels = np.array([values.size for values in rows.level_values])
-    return Fitter(rows, splines, levels, float(Z.shape[1]), rows.entropies, bent)
+    return Fitter(rows, splines, levels, float(Z.shape[1]), entropies, bent)
 
 
 def test_forms_are_chosen_by_what_the_data_show() -> None:

@@ -17,8 +17,9 @@ from ..method.moments import Columns, describe_columns
 from ..method.table import F64, Index
 from ..nonlinear.building import build
 from ..nonlinear.fitting import Fitter
-from ..nonlinear.learning import GraphCohort, codes_of
+from ..nonlinear.learning import GraphCohort
 from ..nonlinear.mechanism import LARGEST_COEFFICIENT, LEAST_SPREAD, NonlinearMechanism
+from ..nonlinear.memory_rows import codes_of
 from ..nonlinear.rows_in_memory import HeldRows
 from .autocorrelation import autocorrelation_time
 from .case_rows import CaseFitter, CaseRows

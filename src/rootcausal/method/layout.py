@@ -81,6 +81,11 @@ class Layout:
         return np.array([levels.size > 0 for levels in self.levels], dtype=bool)
 
     @property
+    def binary(self) -> np.ndarray:
+        """(q,) which columns have two levels."""
+        return np.array([levels.size == 2 for levels in self.levels], dtype=bool)
+
+    @property
     def exact(self) -> bool:
         """Whether a value that is there is the true one: no column has measurement error, or a limit."""
         return self.noise is None and self.limits is None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..method.table import F64, Index
-from .rows import TERMS_A_CAUSE
+from .rows import TERMS_A_CAUSE, PlainRows
 
 # Quantiles of a column at which its splines may curve (Harrell 2015).
 KNOTS = np.array([0.05, 0.275, 0.5, 0.725, 0.95])
@@ -51,36 +51,33 @@ class Splines:
     width: Index
 
     @classmethod
-    def of(cls, Z: F64, weights: F64, linear: np.ndarray) -> tuple[Splines, F64]:
-        """The splines of standardized columns Z (q, n), and their rows (q · TERMS_A_CAUSE, n).
+    def of(cls, rows: PlainRows, linear: np.ndarray) -> Splines:
+        """The splines of the columns of some rows; ``linear`` (q,) says which are to have a line only."""
+        q = linear.size
+        knots, width = np.full((q, KNOTS.size), np.inf), np.ones(q, dtype=np.intp)
+        # A constant, a line, and what curves.
+        curves = np.zeros((q, 1 + TERMS_A_CAUSE, PIECES, 4))
+        curves[:, 0, :, 0] = curves[:, 1, :, 1] = 1.0
+        quantiles = rows.quantiles(KNOTS)
+        for column in np.flatnonzero(~linear).tolist():
+            apart = _apart(quantiles[column])
+            raw = _curved(apart)
+            knots[column, : apart.size], width[column] = apart, 1 + len(raw)
+            curves[column, 2 : 2 + len(raw)] = np.array(raw).reshape(-1, PIECES, 4)
+        for _ in range(2):  # once more, for what rounding left
+            grams = rows.curve_grams(knots, curves) / rows.weight
+            for column in np.flatnonzero(width > 1).tolist():
+                before = curves[column, : width[column] + 1]
+                new = _new(grams[column, : len(before), : len(before)])
+                bent = np.tensordot(new, before, 1)
+                width[column] = len(bent) + 1
+                curves[column, 2:] = 0.0
+                curves[column, 2 : len(bent) + 2] = bent
+        return cls(knots, curves[:, 1:], width)
 
-        ``linear`` (q,) says which columns are to have a line only.
-        """
-        q, n = Z.shape
-        found = cls(
-            np.full((q, KNOTS.size), np.inf),
-            np.zeros((q, TERMS_A_CAUSE, PIECES, 4)),
-            np.ones(q, dtype=np.intp),
-        )
-        rows = np.zeros((q * TERMS_A_CAUSE, n))
-        for column, z in enumerate(Z):
-            at = column * TERMS_A_CAUSE
-            rows[at], found.curves[column, 0, :, 1] = z, 1.0
-            if linear[column]:
-                continue
-            knots = _apart(_quantiles(z, weights))
-            found.knots[column, : knots.size] = knots
-            piece = pieces_at(found.knots[column], z)
-            raw = _curved(knots)
-            known = np.stack([np.ones(n), z, *(curve_at(curve, piece, z) for curve in raw)])
-            curves = np.stack([np.broadcast_to(np.eye(4)[0], (PIECES, 4)), found.curves[column, 0], *raw])
-            for _ in range(2):  # once more, for what rounding left
-                new = _new(known, weights)
-                known, curves = (np.concatenate([of[:2], np.tensordot(new, of, 1)]) for of in (known, curves))
-            width = len(known) - 1
-            rows[at + 1 : at + width], found.curves[column, 1:width] = known[2:], curves[2:]
-            found.width[column] = width
-        return found, rows
+    def of_columns(self, columns: Index) -> Splines:
+        """The same of some columns."""
+        return Splines(self.knots[columns], self.curves[columns], self.width[columns])
 
     def rows_of(self, Z: F64) -> F64:
         """(q · TERMS_A_CAUSE, m): the rows of other patients Z (q, m), standardized by the same numbers."""
@@ -90,14 +87,6 @@ class Splines:
             for term in range(int(self.width[column])):
                 rows[column * TERMS_A_CAUSE + term] = curve_at(self.curves[column, term], piece, z)
         return rows
-
-
-def _quantiles(z: F64, weights: F64) -> F64:
-    if (weights == weights[0]).all():
-        return np.quantile(z, KNOTS)
-    ranked = np.argsort(z, kind="stable")
-    below = np.cumsum(weights[ranked])
-    return np.interp(KNOTS * below[-1], below - 0.5 * weights[ranked], z[ranked])
 
 
 def _apart(quantiles: F64) -> F64:
@@ -135,18 +124,18 @@ def _curved(knots: F64) -> list[F64]:
     return curved
 
 
-def _new(rows: F64, weights: F64) -> F64:
-    """(c, r): what of each of the rows (r, n) beyond the first two those before do not say, of unit variance.
+def _new(gram: F64) -> F64:
+    """(c, r): what of each of r curves, by their products, those before do not say, of unit variance.
 
-    Rows of which nothing is left are left out. The first two are a constant and a line.
+    Curves of which nothing is left are left out, and so are the first two, a constant and a line.
     """
-    gram = (rows * weights) @ rows.T / weights.sum()
-    before = list(np.eye(2, len(rows)))
-    for row in range(2, len(rows)):
-        left = np.eye(len(rows))[row]
+    r = len(gram)
+    before = list(np.eye(2, r))
+    for curve in range(2, r):
+        left = np.eye(r)[curve]
         for other in before:
             left = left - (other @ gram @ left) / max(other @ gram @ other, 1e-300) * other
         variance = left @ gram @ left
-        if variance > NEW * gram[row, row]:
+        if variance > NEW * gram[curve, curve]:
             before.append(left / np.sqrt(variance))
-    return np.array(before[2:]).reshape(-1, len(rows))
+    return np.array(before[2:]).reshape(-1, r)

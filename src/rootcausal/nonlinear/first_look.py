@@ -17,10 +17,9 @@ from ..method.outcome import Outcome
 from ..method.population import standardized
 from ..method.table import F64, Index, RawTable
 from .curves import Splines
-from .memory_rows import standardized as to_unit
+from .places import rows_of
 from .risk import RiskSearch
-from .rows import TERMS_A_CAUSE
-from .rows_in_memory import HeldRows
+from .rows import TERMS_A_CAUSE, Designs, NonlinearRows, Told
 
 # Added to the variance of each column: what others explain but for less has no errors to look at.
 LEAST_OWN = 1e-6
@@ -38,40 +37,43 @@ def nats_in_sight(
     ``order`` are columns in causal order, by lines.
     """
     every = np.arange(layout.n_columns)
-    held = HeldRows.of(standardized(raw, columns.weights, every, columns.mean, columns.sd))
-    two = np.array([levels.size == 2 for levels in layout.levels], dtype=bool)
-    splines, rows = Splines.of(held.Z, held.weights, two)
+    plain = rows_of(standardized(raw, columns.weights, every, columns.mean, columns.sd))
+    splines = Splines.of(plain, layout.binary)
+    rows = plain.prepared(splines, (np.empty(0),) * every.size, {})
     price = 0.5 * SEEN * float(np.log(columns.weights.effective_rows))
-    told = _told(held, splines, rows, order, layout.discrete[order], price)
+    told = _told(rows, splines, order, layout.discrete[order], price)
     of_columns = float(np.where(_may_act(layout, order), told, 0.0).max(axis=1, initial=0.0).sum())
-    return of_columns, _of_outcome(held, splines, rows, layout, outcome, float(columns.moments.count.sum()))
+    return of_columns, _of_outcome(rows, splines, layout, outcome, float(columns.moments.count.sum()))
 
 
-def _told(held: HeldRows, splines: Splines, rows: F64, order: Index, levels: np.ndarray, price: float) -> F64:
+def _told(rows: NonlinearRows, splines: Splines, order: Index, levels: np.ndarray, price: float) -> F64:
     """(k, k), ``[i, j]``: nats that a curve of j tells of the error of i, and of its size, beyond its price.
 
     Of an effect with ``levels`` the size says nothing: how far a level is from its mean differs by itself.
     """
-    k, weights = order.size, held.weights
-    errors = _errors(held.Z[order], weights)
-    curves = rows.reshape(-1, TERMS_A_CAUSE, weights.size)[order].reshape(-1, weights.size)
-    shared = np.empty((2, k, k, TERMS_A_CAUSE))
-    for of_kind, values in zip(shared, (errors, np.abs(errors)), strict=True):
-        unit = np.stack([to_unit(row, weights) for row in values]) * weights if k else errors
-        of_kind[:] = ((unit @ curves.T) ** 2 / weights.sum()).reshape(k, k, TERMS_A_CAUSE)
+    rows.keep_errors(_along_lines(rows.gram() / rows.weight, order))
+    shared = rows.dependence(order).reshape(order.size, 2, -1, TERMS_A_CAUSE)[:, :, order]
     width = splines.width[order]
-    curve = 0.5 * shared[0, :, :, 1:].sum(axis=2) - price * (width - 1)
-    spread = 0.5 * shared[1].sum(axis=2) - price * width
+    curve = 0.5 * shared[:, 0, :, 1:].sum(axis=2) - price * (width - 1)
+    spread = 0.5 * shared[:, 1].sum(axis=2) - price * width
     spread[levels] = 0.0
     told: F64 = np.maximum(curve, 0.0) + np.maximum(spread, 0.0)
     return told
 
 
-def _errors(Z: F64, weights: F64) -> F64:
-    """(k, n): what columns in causal order leave of each one after them, along lines."""
-    gram = (Z * weights) @ Z.T / weights.sum()
-    root = np.linalg.cholesky(gram + LEAST_OWN * np.eye(len(gram)))
-    return np.asarray(solve_triangular(root, Z, lower=True))
+def _along_lines(gram: F64, order: Index) -> list[Told]:
+    """What columns in causal order tell of each one after them, along lines."""
+    k = order.size
+    root = np.linalg.cholesky(gram[np.ix_(order, order)] + LEAST_OWN * np.eye(k))
+    inverse = solve_triangular(root, np.eye(k), lower=True) if k else root
+    lines = [(TERMS_A_CAUSE * int(column), -1) for column in order]
+    return [
+        Told(
+            Designs.of([int(column)], [lines[:place]]),
+            np.append(0.0, -inverse[place, :place] / inverse[place, place]),
+        )
+        for place, column in enumerate(order)
+    ]
 
 
 def _may_act(layout: Layout, order: Index) -> np.ndarray:
@@ -84,7 +86,7 @@ def _may_act(layout: Layout, order: Index) -> np.ndarray:
 
 
 def _of_outcome(
-    held: HeldRows, splines: Splines, rows: F64, layout: Layout, outcome: Outcome, n_rows: float
+    rows: NonlinearRows, splines: Splines, layout: Layout, outcome: Outcome, n_rows: float
 ) -> float:
     known, v = layout.precedence, layout.n_variables
     unknown = np.zeros(v, dtype=bool)
@@ -93,5 +95,5 @@ def _of_outcome(
     )
     variables = [layout.columns_of(variable).tolist() for variable in range(v)]
     telling = outcome.n_telling(n_rows)
-    search = RiskSearch(splines.width, variables, rows, held.table, outcome, acts, does_not, telling)
+    search = RiskSearch(splines.width, variables, rows.table, outcome, acts, does_not, telling)
     return search.saved(np.flatnonzero(covariates).tolist())

@@ -15,7 +15,7 @@ import numpy as np
 from ..method.table import F64, Index
 from .cumulative_logits import fit_logits
 from .curves import Splines
-from .rows import RIDGE, TERMS_A_CAUSE, Designs, NonlinearRows
+from .rows import RIDGE, TERMS_A_CAUSE, Designs, NonlinearRows, Told
 
 LINEAR, NONLINEAR, HETEROSCEDASTIC = range(3)
 # Steps toward the spread: before and after what is expected is fitted again by it. Then there are more as
@@ -64,6 +64,10 @@ class Fitted:
     def n_coefficients(self) -> int:
         """How many a description length pays for."""
         return len(self.terms) * (1 if self.gamma is None else 2)
+
+    def told_of(self, effect: int) -> Told:
+        """What it tells of this column."""
+        return Told(Designs.of([effect], [self.terms]), self.beta, self.gamma, self.thresholds)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,12 +25,13 @@ from .curves import PIECES, Splines
 from .fitting import Fitted, Fitter
 from .measured import MeasuredFitter, MeasuredRows
 from .mechanism import NonlinearMechanism
-from .memory_rows import MemoryRows
+from .places import rows_of
 from .risk import Risk, RiskSearch
-from .rows_in_memory import HeldRows
+from .rows import NonlinearRows, PlainRows
 from .search import Found as Graph
 from .search import GraphFitter, GraphSearch
-from .ties import spread_out
+from .spacing import entropies
+from .ties import heaps_of
 
 # An error that is less than this part of its column is rounding: the column is made of its causes.
 LEAST_OWN = 1e-4
@@ -88,7 +89,7 @@ class NonlinearLearner:
     ) -> Found:
         chosen = _looked_at(columns, layout, outcome)
         table = standardized(raw, columns.weights, chosen, columns.mean[chosen], columns.sd[chosen])
-        cohort = GraphCohort.of(HeldRows.of(table), columns, chosen, layout.take(chosen), outcome)
+        cohort = GraphCohort.of(rows_of(table), columns, chosen, layout.take(chosen), outcome)
         exhausted = cohort.combinations()
         cohort = cohort.without(exhausted)
         left_out = [exhausted]
@@ -103,8 +104,9 @@ class NonlinearLearner:
             cohort = cohort.without(made)
         order = cohort.causal_order(graph)
         mechanism = build(cohort.columns, order, graph.fitted, cohort.rows, cohort.n_columns)
+        errors = cohort.error_quantiles(order, graph)
         risk = cohort.risk_search().run(np.flatnonzero(cohort.covariates).tolist())
-        attribution = cohort.attribution(mechanism, order, risk)
+        attribution = cohort.attribution(mechanism, order, risk, errors)
         of_columns = cohort.columns.column
         ordering = GraphOrder(
             of_columns[order] if len(order) else np.empty(0, dtype=np.intp),
@@ -137,17 +139,15 @@ class GraphCohort:
 
     Attributes
     ----------
-    held : their rows.
     columns : what they are like; ``columns.column`` are their places in the whole table.
-    rows : what sums over them.
+    rows : of the cohort.
     layout : which variable each belongs to.
     outcome : what happened to the patients; None where a graph alone is learned.
     described : moments of all columns of the table.
     """
 
-    held: HeldRows
     columns: Columns
-    rows: MemoryRows
+    rows: NonlinearRows
     layout: Layout
     outcome: Outcome | None
     described: Described
@@ -155,7 +155,7 @@ class GraphCohort:
     @classmethod
     def of(
         cls,
-        held: HeldRows,
+        plain: PlainRows,
         described: Described,
         chosen: Index,
         layout: Layout,
@@ -163,15 +163,10 @@ class GraphCohort:
     ) -> Self:
         mean, sd = described.mean[chosen], described.sd[chosen]
         level_values = tuple((levels - m) / s for levels, m, s in zip(layout.levels, mean, sd, strict=True))
-        linear = np.array([levels.size == 2 for levels in layout.levels], dtype=bool)
-        splines, rows = Splines.of(held.Z, held.weights, linear)
-        effects, codes = np.empty_like(held.Z), np.empty(held.Z.shape, dtype=np.intp)
-        for column, (z, values) in enumerate(zip(held.Z, level_values, strict=True)):
-            effects[column] = z if values.size else spread_out(z)
-            codes[column] = codes_of(z, values)
-        holder = MemoryRows(rows, effects, held.weights, codes, level_values)
-        kept = Columns(chosen, mean, sd, splines, level_values)
-        return cls(held, kept, holder, layout, outcome, described)
+        splines = Splines.of(plain, layout.binary)
+        numbers = [column for column, values in enumerate(level_values) if not values.size]
+        rows = plain.prepared(splines, level_values, heaps_of(plain, numbers))
+        return cls(Columns(chosen, mean, sd, splines, level_values), rows, layout, outcome, described)
 
     @property
     def n_columns(self) -> int:
@@ -213,12 +208,9 @@ class GraphCohort:
 
     def fitter(self, nonlinear: bool) -> GraphFitter:
         levels = np.array([values.size for values in self.columns.level_values], dtype=np.intp)
-        known = (self.columns.splines, levels, self.n_rows, self.rows.entropies, nonlinear)
-        if self.held.measured is None:
-            return Fitter(self.rows, *known)
-        some, weights = self.held.one_a_patient
-        rows = replace(self.rows.some(some), weights=weights)
-        return MeasuredFitter(MeasuredRows(rows, self.held.measured[:, some]), *known)
+        known = (self.columns.splines, levels, self.n_rows, entropies, nonlinear)
+        measured = MeasuredRows.of(self.rows)
+        return Fitter(self.rows, *known) if measured is None else MeasuredFitter(measured, *known)
 
     def without(self, columns: Index) -> Self:
         """The same without the variables of some columns, by their places in the whole table."""
@@ -227,8 +219,7 @@ class GraphCohort:
             return self
         dropped = np.unique(self.layout.variable[gone])
         stay = np.flatnonzero(~np.isin(self.layout.variable, dropped))
-        splines = self.columns.splines
-        some = Splines(splines.knots[stay], splines.curves[stay], splines.width[stay])
+        some = self.columns.splines.of_columns(stay)
         values = tuple(self.columns.level_values[c] for c in stay)
         kept = Columns(
             self.columns.column[stay], self.columns.mean[stay], self.columns.sd[stay], some, values
@@ -238,13 +229,11 @@ class GraphCohort:
             columns=kept,
             rows=self.rows.of_columns(stay),
             layout=self.layout.take(stay),
-            held=self.held.of_columns(stay),
         )
 
     def combinations(self) -> Index:
         """Columns that are combinations of others before them, by their places in the whole table."""
-        Z, w = self.held.Z, self.held.weights
-        left = (Z * w) @ Z.T / w.sum()
+        left = self.rows.gram() / self.rows.weight
         gone = []
         for column in range(self.n_columns):
             if left[column, column] < EXHAUSTED:
@@ -265,8 +254,7 @@ class GraphCohort:
         return RiskSearch(
             self.columns.splines.width,
             self.variables,
-            self.rows.splines,
-            self.held.table,
+            self.rows.table,
             self.outcome,
             self.acts,
             self.barred,
@@ -286,7 +274,7 @@ class GraphCohort:
         known, v = self.layout.precedence, self.layout.n_variables
         rules = (self.variables, self._allowed(), None if known is None else known.known(np.arange(v)))
         fitter = self.fitter(nonlinear)
-        if self.held.weights.size < MANY_TIMES * SEARCHED_ROWS:
+        if self.rows.n_rows < MANY_TIMES * SEARCHED_ROWS:
             return GraphSearch(fitter, *rules, on_fits).run()
         few = fitter.sample(SEARCHED_ROWS)
         start = GraphSearch(few, *rules, on_fits).run()
@@ -333,8 +321,16 @@ class GraphCohort:
         """(c,) of each column: what it would cost to turn round the least sure of its variable's arrows."""
         return found.margins[self.layout.variable]
 
+    def error_quantiles(self, order: Sequence[int], found: Graph) -> F64:
+        """(k, STEPS) of the errors of columns in causal order, in their own units."""
+        fitted = [found.fitted[column] for column in order]
+        told = [one.told_of(column) for column, one in zip(order, fitted, strict=True)]
+        quantiles = self.rows.error_quantiles(told, np.linspace(0.0, 1.0, STEPS))
+        mean, sd = (np.array([getattr(one, name) for one in fitted])[:, None] for name in ("mean", "sd"))
+        return (quantiles - mean) / sd
+
     def attribution(
-        self, mechanism: NonlinearMechanism, order: Sequence[int], risk: Risk
+        self, mechanism: NonlinearMechanism, order: Sequence[int], risk: Risk, quantiles: F64
     ) -> NonlinearAttribution:
         assert self.outcome is not None, "an attribution is of an outcome"
         coef = risk.coefficients
@@ -349,34 +345,12 @@ class GraphCohort:
             by_place[place[column]] = curve
         for column, size in strength.items():
             strong[place[column]] = size
-        X = self.held.Z.T * self.columns.sd + self.columns.mean
-        errors = mechanism.errors(X, np.arange(len(order)))
         return nonlinear_kind(type(of_outcome)).of(
             mechanism,
             of_outcome,
             by_place,
             strong,
             [(place[a], place[b], weight) for a, b, weight, _ in products],
-            _quantiles(errors, self.held.weights),
-            np.stack([self.held.Z.min(axis=1), self.held.Z.max(axis=1)], axis=1)[list(order)].reshape(-1, 2),
+            quantiles,
+            self.rows.extremes()[list(order)].reshape(-1, 2),
         )
-
-
-def codes_of(z: F64, values: F64) -> Index:
-    """(n,) the level of each value; zero where there are none."""
-    if not values.size:
-        return np.zeros(z.size, dtype=np.intp)
-    return np.searchsorted(0.5 * (values[1:] + values[:-1]), z)
-
-
-def _quantiles(errors: F64, weights: F64) -> F64:
-    """(k, STEPS) of errors (n, k)."""
-    shares = np.linspace(0.0, 1.0, STEPS)
-    if (weights == weights[0]).all():
-        return np.quantile(errors, shares, axis=0).T if errors.size else np.zeros((errors.shape[1], STEPS))
-    found = np.empty((errors.shape[1], STEPS))
-    for row, some in zip(found, errors.T, strict=True):
-        ranked = np.argsort(some, kind="stable")
-        below = np.cumsum(weights[ranked]) - 0.5 * weights[ranked]
-        row[:] = np.interp(shares * weights.sum(), below, some[ranked])
-    return found

@@ -18,7 +18,7 @@ from ..method.table import F64, Index
 from .curves import Splines
 from .fitting import Asked, Entropies, Fitted, Fitter
 from .memory_rows import MemoryRows, standardized
-from .rows import TERMS_A_CAUSE, Designs
+from .rows import TERMS_A_CAUSE, NonlinearRows, Told
 
 # With fewer rows that have all of its columns nothing is told of a mechanism.
 FEWEST_ROWS = 30
@@ -36,6 +36,14 @@ class MeasuredRows:
 
     rows: MemoryRows
     measured: np.ndarray
+
+    @classmethod
+    def of(cls, rows: NonlinearRows) -> MeasuredRows | None:
+        """One copy of each patient; None where nothing is missing."""
+        if not isinstance(rows, MemoryRows) or rows.held is None or rows.held.measured is None:
+            return None
+        some, weights = rows.held.one_a_patient
+        return cls(replace(rows.some(some), weights=weights), rows.held.measured[:, some])
 
     def __post_init__(self) -> None:
         self._errors, self._sizes, self._known = np.zeros((3, *self.rows.effects.shape))
@@ -57,18 +65,18 @@ class MeasuredRows:
         """The rows that have all of some columns."""
         return np.flatnonzero(self.measured[list(columns)].all(axis=0))
 
-    def keep_errors(self, designs: Designs, beta: F64, gamma: F64 | None, thresholds: F64 | None) -> None:
+    def keep_errors(self, told: Sequence[Told]) -> None:
         """See :class:`.rows.NonlinearRows`; the errors of rows that lack something say nothing."""
-        self.rows.keep_errors(designs, beta, gamma, thresholds)
-        for number, effect in enumerate(designs.effect):
-            terms = designs.first[number, : designs.size[number]], designs.second[number]
-            others = np.append(terms[0], terms[1][terms[1] >= 0]) // TERMS_A_CAUSE
-            there = self.whole([int(effect), *np.unique(others).tolist()])
+        self.rows.keep_errors(told)
+        for one in told:
+            effect, designs = one.effect, one.designs
+            others = np.append(designs.first[0, : designs.size[0]], designs.second[designs.second >= 0])
+            there = self.whole([effect, *np.unique(others // TERMS_A_CAUSE).tolist()])
             weights = self.rows.weights[there]
             self._errors[effect] = self._sizes[effect] = self._known[effect] = 0.0
             self._known[effect, there] = weights
-            error = self.rows.error_of(int(effect))[there]
-            self._errors[effect, there] = error = standardized(error, weights)
+            error = standardized(self.rows.error_of(effect)[there], weights)
+            self._errors[effect, there] = error
             self._sizes[effect, there] = standardized(np.abs(error), weights)
 
     def dependence(self, effects: Index) -> F64:
@@ -149,7 +157,7 @@ class MeasuredFitter:
         of_columns = self.rows.rows.of_columns(at)
         rows = of_columns.some(self.rows.whole(lacking)) if lacking else of_columns
         share = rows.weight / self.rows.weight
-        splines = Splines(self.splines.knots[at], self.splines.curves[at], self.splines.width[at])
+        splines = self.splines.of_columns(at)
         fitter = Fitter(rows, splines, self.levels[at], self.n_rows * share, self.entropies, self.nonlinear)
         local = [
             Asked(place[one.effect], [[place[column] for column in cause] for cause in one.causes])

@@ -20,7 +20,7 @@ from ..method.attribution.spike_slab import Prior
 from ..method.linear import NOTABLE_LOG_ODDS
 from ..method.outcome import Loss, Outcome
 from ..method.table import F64, Index, Table
-from .rows import PRODUCT_WITHIN, TERMS_A_CAUSE
+from .rows import TERMS_A_CAUSE
 
 # Of the extended BIC (Chen & Chen 2008), between 0, which is BIC, and 1.
 EXTENDED = 0.5
@@ -34,9 +34,9 @@ SPECK = 0.1
 # So many rows of a score that is zero keep a matrix of nearly equal columns from being singular.
 RIDGE = 1e-6
 
-#: Columns (k, n) of the rows, as a table with their outcomes.
-MakeTable = Callable[[F64], Table]
 Group = tuple[tuple[int, int], ...]
+#: Terms as the columns of a table with the outcomes.
+MakeTable = Callable[[Sequence[tuple[int, int]]], Table]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,6 @@ class RiskSearch:
     ----------
     width : (q,) how many splines each column has.
     columns : of each variable.
-    splines : (q · TERMS_A_CAUSE, n) rows of the splines.
     make_table : holds the outcomes.
     outcome : what they are.
     acts, barred : (v,) which variables are known to act on the outcome, and known not to.
@@ -80,14 +79,13 @@ class RiskSearch:
         self,
         width: Index,
         columns: Sequence[Sequence[int]],
-        splines: F64,
         make_table: MakeTable,
         outcome: Outcome,
         acts: np.ndarray,
         barred: np.ndarray,
         n_telling: float,
     ) -> None:
-        self._width, self._columns, self._splines = width, columns, splines
+        self._width, self._columns = width, columns
         self._acts, self._barred = acts, barred
         self._make_table, self._outcome = make_table, outcome
         self._price = 0.5 * np.log(max(n_telling, 2.0))
@@ -275,12 +273,12 @@ class RiskSearch:
 
     def _loss(self, groups: Sequence[Group]) -> Loss:
         terms = [term for group in groups for term in group]
-        return self._outcome.loss(self._make_table(self._rows(terms)), np.arange(len(terms)))
+        return self._outcome.loss(self._make_table(terms), np.arange(len(terms)))
 
     def _again(self, loss: Loss, groups: Sequence[Group]) -> Loss:
         """The same loss in the terms of other groups."""
         terms = [term for group in groups for term in group]
-        return loss.again(self._make_table(self._rows(terms)), np.arange(len(terms)))
+        return loss.again(self._make_table(terms), np.arange(len(terms)))
 
     @staticmethod
     def _wald(groups: Sequence[Group], fitted: Coefficients, loss: Loss) -> F64:
@@ -309,7 +307,7 @@ class RiskSearch:
         others = list(dict.fromkeys(term for option in options for term in option))
         at = {term: len(inside) + place for place, term in enumerate(others)}
         terms = [*inside, *others]
-        loss = of_groups.again(self._make_table(self._rows(terms)), np.arange(len(terms)))
+        loss = of_groups.again(self._make_table(terms), np.arange(len(terms)))
         beta = np.concatenate([fitted.coef, np.zeros(len(others)), fitted.baseline])
         sums = loss.sums(beta)
         known = np.concatenate([np.arange(len(inside)), np.arange(len(terms), beta.size)])
@@ -325,16 +323,6 @@ class RiskSearch:
             some = np.array([at[term] for term in option]) - len(inside)
             found[place] = gradient[some] @ np.linalg.solve(left[np.ix_(some, some)], gradient[some])
         return np.maximum(found, 0.0)
-
-    def _rows(self, terms: Sequence[tuple[int, int]]) -> F64:
-        """(t, n) values of terms."""
-        rows = np.empty((len(terms), self._splines.shape[1]))
-        for row, (first, second) in zip(rows, terms, strict=True):
-            row[:] = self._splines[first]
-            if second >= 0:
-                np.clip(row, -PRODUCT_WITHIN, PRODUCT_WITHIN, out=row)
-                row *= np.clip(self._splines[second], -PRODUCT_WITHIN, PRODUCT_WITHIN)
-        return rows
 
 
 def _bends(term: tuple[int, int]) -> bool:

@@ -7,13 +7,17 @@ those of parts of a cohort can be added.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
-from ..method.table import F64, Index
+from ..method.table import F64, Index, Table
+
+if TYPE_CHECKING:
+    from .curves import Splines
+    from .ties import Heaps
 
 # A cause has a line and up to three columns that make it a curve.
 TERMS_A_CAUSE = 4
@@ -23,6 +27,8 @@ PRODUCT_WITHIN = 2.5
 LARGEST_RATIO = 8.0
 # Added to the diagonal of sums of squares: so many rows in which the terms say nothing.
 RIDGE = 1.0
+# Of the squares of errors, such a part is what adding them up leaves of nothing.
+ROUNDING = 1e-14
 # Logarithms of a spread stay within ± this.
 LARGEST_LOG_SPREAD = 30.0
 
@@ -70,6 +76,100 @@ class Designs:
         return self.first.shape[1] + 1
 
 
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What is told of one column by others.
+
+    Attributes
+    ----------
+    designs : of this column alone.
+    beta : (1 + t,) of what is expected, or of the logit.
+    gamma : (1 + t,) of the logarithm of the spread; None where it is even.
+    thresholds : of a column with levels; None for a number.
+    """
+
+    designs: Designs
+    beta: F64
+    gamma: F64 | None = None
+    thresholds: F64 | None = None
+
+    @property
+    def effect(self) -> int:
+        """The column."""
+        return int(self.designs.effect[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Around:
+    """What lies around some values of a column.
+
+    Attributes
+    ----------
+    count : (m,) how often each is there.
+    below, above : (m,) the next other values; infinite where there are none.
+    """
+
+    count: Index
+    below: F64
+    above: F64
+
+    def take(self, some: Index) -> Around:
+        return Around(self.count[some], self.below[some], self.above[some])
+
+    def __add__(self, other: Around) -> Around:
+        """Of the rows of both."""
+        below, above = np.maximum(self.below, other.below), np.minimum(self.above, other.above)
+        return Around(self.count + other.count, below, above)
+
+
+class PlainRows(Protocol):
+    """Standardized columns before anything is known of their splines: what has to be known to make these."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are, whatever they weigh."""
+        ...
+
+    @property
+    def weight(self) -> float:
+        """Σ of the weights of all rows: as many as there are patients."""
+        ...
+
+    def gram(self) -> F64:
+        """(q, q): Σ z zᵀ."""
+        ...
+
+    def extremes(self) -> F64:
+        """(q, 2): the least and the greatest value of each column."""
+        ...
+
+    def quantiles(self, shares: F64) -> F64:
+        """(q, s) of each column; see :mod:`.ranks`."""
+        ...
+
+    def curve_grams(self, knots: F64, curves: F64) -> F64:
+        """(q, c, c): Σ of products of curves (q, c, PIECES, 4) of each column, with these knots."""
+        ...
+
+    def common(self, columns: Sequence[int], room: int) -> Mapping[int, F64]:
+        """Of some columns, ascending values among which are all that more than one in ``room`` rows share."""
+        ...
+
+    def around(self, values: Mapping[int, F64]) -> Mapping[int, Around]:
+        """What lies around these values of some columns."""
+        ...
+
+    def grid_counts(self, grids: Mapping[int, tuple[float, float, int]]) -> Mapping[int, F64]:
+        """How many rows have a value in each step of a grid: from, to, and in how many steps."""
+        ...
+
+    def prepared(
+        self, splines: Splines, level_values: tuple[F64, ...], heaps: Mapping[int, Heaps]
+    ) -> NonlinearRows:
+        """The same rows with their splines, and common values spread out."""
+        ...
+
+
 class SearchedRows(Protocol):
     """What a search asks of rows beside fits."""
 
@@ -78,12 +178,12 @@ class SearchedRows(Protocol):
         """Σ of the weights of all rows: as many as there are patients."""
         ...
 
-    def sample(self, size: int) -> Self:
-        """So many of the rows, the same each time."""
+    def sample(self, size: int) -> SearchedRows:
+        """So many of the rows, the same each time; these may come together."""
         ...
 
-    def keep_errors(self, designs: Designs, beta: F64, gamma: F64 | None, thresholds: F64 | None) -> None:
-        """Remember the errors of these effects, for :meth:`dependence`; of levels, Pearson's residuals."""
+    def keep_errors(self, told: Sequence[Told]) -> None:
+        """Remember these errors, for :meth:`dependence`; of levels, Pearson's residuals."""
         ...
 
     def dependence(self, effects: Index) -> F64:
@@ -100,6 +200,35 @@ class NonlinearRows(SearchedRows, Protocol):
     Columns are standardized. ``beta`` (m, width) are coefficients of what is expected, ``gamma`` (m, width)
     of the logarithm of the spread; the constant comes first, and what lies beyond a design's size is zero.
     """
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are, whatever they weigh."""
+        ...
+
+    def sample(self, size: int) -> NonlinearRows:
+        """So many of the rows, the same each time; these may come together."""
+        ...
+
+    def of_columns(self, columns: Index) -> Self:
+        """The same of some columns."""
+        ...
+
+    def gram(self) -> F64:
+        """(q, q): Σ z zᵀ of the columns."""
+        ...
+
+    def extremes(self) -> F64:
+        """(q, 2): the least and the greatest value of each column."""
+        ...
+
+    def error_quantiles(self, told: Sequence[Told], shares: F64) -> F64:
+        """(m, s): quantiles of errors, which are not scaled; common values are not spread out for them."""
+        ...
+
+    def table(self, terms: Sequence[tuple[int, int]]) -> Table:
+        """Terms as the columns of a table with the outcomes, each patient counting once."""
+        ...
 
     def grams(self, designs: Designs, gamma: F64 | None = None) -> F64:
         """(m, width + 1, width + 1): Σ z zᵀ of the terms and, last, the effect.
@@ -159,4 +288,38 @@ class LevelledSums:
             np.zeros((m, t)),
             np.zeros((m, t, t)),
             np.zeros((m, width, t)),
+        )
+
+    def __add__(self, other: LevelledSums) -> LevelledSums:
+        return LevelledSums(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class SharedSums:
+    """What errors, and then their sizes, have in common with the rows of splines.
+
+    Attributes
+    ----------
+    with_splines : (m, 2, s) Σ of products.
+    total, square : (m, 2) Σ of errors, and of their squares.
+    splines : (s,) Σ of the splines.
+    """
+
+    with_splines: F64
+    total: F64
+    square: F64
+    splines: F64
+
+    def __add__(self, other: SharedSums) -> SharedSums:
+        return SharedSums(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    def dependence(self, weight: float) -> F64:
+        """(m, 2, s): see :meth:`SearchedRows.dependence`; of rows of this weight."""
+        mean = self.total / weight
+        variance = self.square / weight - mean * mean
+        covariance = self.with_splines - mean[:, :, None] * self.splines
+        # What varies by rounding alone does not.
+        varies = variance > ROUNDING * self.square / weight
+        return np.where(varies[:, :, None], covariance**2, 0.0) / (
+            np.where(varies, variance, 1.0)[:, :, None] * weight
         )

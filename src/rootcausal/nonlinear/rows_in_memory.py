@@ -1,16 +1,21 @@
-"""Rows that lie in this process: the nonlinear mechanism is learned from these, and from no others yet."""
+"""Rows that lie in this process, or in one of a cluster, before their splines are known."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from ..errors import InputError
 from ..method.table import F64, Index, Table
 from ..method.weighted import Part, WeightedTable
+from .curves import Splines
+from .memory_rows import MemoryRows, codes_of
+from .ranks import quantiles_of
+from .rows import TERMS_A_CAUSE, Around
+from .sum_kernels import fill_curves
+from .ties import Heaps, Seen
 
 
 @runtime_checkable
@@ -44,23 +49,88 @@ class HeldRows:
     measured: np.ndarray | None = None
 
     @classmethod
-    def of(cls, table: Table) -> HeldRows:
-        """The rows of a table; an InputError where they are elsewhere."""
-        parts = [part for part in _flat(Part(table, 1.0, 1.0)) if part.table.shape[0]]
-        held = []
-        for part in parts:
-            if not isinstance(part.table, HeldTable):
-                raise InputError(
-                    "nonlinear relations are learned from rows in memory, not on a GPU or a cluster: use "
-                    "backend='auto', 'numba' or 'numpy', or mechanism='linear'"
-                )
-            held.append((part.table, part.patients, part.copies))
+    def of(cls, parts: Sequence[Part]) -> HeldRows:
+        """The rows of tables in memory."""
+        tables = [cast(HeldTable, part.table) for part in parts]
+        held = tuple((table, part.patients, part.copies) for table, part in zip(tables, parts, strict=True))
+        columns = [np.asarray(table.columns) for table in tables]
         return cls(
-            np.concatenate([np.asarray(one.columns) for one, *_ in held], axis=1),
+            columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1),
             np.concatenate([np.full(part.table.shape[0], part.weight) for part in parts]),
-            tuple(held),
+            held,
             _measured(parts),
         )
+
+    @property
+    def n_rows(self) -> int:
+        return self.weights.size
+
+    @property
+    def weight(self) -> float:
+        return float(self.weights.sum())
+
+    @property
+    def nbytes(self) -> int:
+        return self.Z.nbytes + self.weights.nbytes
+
+    @property
+    def patients(self) -> float:
+        """How many there are for the outcome."""
+        return sum(patients * one.columns.shape[1] for one, patients, _ in self._parts)
+
+    def gram(self) -> F64:
+        return (self.Z * self.weights) @ self.Z.T
+
+    def extremes(self) -> F64:
+        least, most = self.Z.min(axis=1, initial=np.inf), self.Z.max(axis=1, initial=-np.inf)
+        return np.stack([least, most], axis=1)
+
+    def quantiles(self, shares: F64) -> F64:
+        return np.stack([quantiles_of(z, self.weights, shares) for z in self.Z])
+
+    def curve_grams(self, knots: F64, curves: F64) -> F64:
+        found = np.zeros((len(curves), curves.shape[1], curves.shape[1]))
+        values = np.empty((curves.shape[1], self.n_rows))
+        for column, z in enumerate(self.Z):
+            fill_curves(z, knots[column], curves[column], values)
+            found[column] = (values * self.weights) @ values.T
+        return found
+
+    def common(self, columns: Sequence[int], room: int) -> dict[int, F64]:
+        return {column: seen.values for column, seen in self.seen(columns, room).items()}
+
+    def seen(self, columns: Sequence[int], room: int) -> dict[int, Seen]:
+        """What of :meth:`common` can be added to that of other rows."""
+        return {column: Seen.of(self.Z[column], room) for column in columns}
+
+    def around(self, values: Mapping[int, F64]) -> dict[int, Around]:
+        return {column: around(self.Z[column], some) for column, some in values.items()}
+
+    def counted(self, heaps: Mapping[int, Heaps]) -> dict[int, Index]:
+        """How many rows share each common value of some columns."""
+        return {column: of.counted(self.Z[column]) for column, of in heaps.items()}
+
+    def grid_counts(self, grids: Mapping[int, tuple[float, float, int]]) -> dict[int, F64]:
+        return {column: grid_counts(self.Z[column], grid) for column, grid in grids.items()}
+
+    def prepared(
+        self,
+        splines: Splines,
+        level_values: tuple[F64, ...],
+        heaps: Mapping[int, Heaps],
+        before: Mapping[int, Index] | None = None,
+    ) -> MemoryRows:
+        """See :class:`.rows.PlainRows`; ``before`` these rows others may have had of common values."""
+        rows = np.empty((len(self.Z), TERMS_A_CAUSE, self.n_rows))
+        effects, codes = self.Z.copy(), np.empty(self.Z.shape, dtype=np.intp)
+        for column, (z, values) in enumerate(zip(self.Z, level_values, strict=True)):
+            fill_curves(z, splines.knots[column], splines.curves[column], rows[column])
+            codes[column] = codes_of(z, values)
+            if column in heaps:
+                of_heaps = heaps[column]
+                seen = np.zeros_like(of_heaps.count) if before is None else before[column]
+                effects[column] = of_heaps.spread(z, seen)
+        return MemoryRows(rows.reshape(-1, self.n_rows), effects, self.weights, codes, level_values, self)
 
     def of_columns(self, columns: Index) -> HeldRows:
         """The same of some columns."""
@@ -89,6 +159,11 @@ class HeldRows:
         return parts[0].table if len(parts) == 1 and parts[0].patients == 1.0 else WeightedTable(parts)
 
 
+def parts_of(table: Table) -> list[Part]:
+    """What a table is made of, as far as it has rows."""
+    return [part for part in _flat(Part(table, 1.0, 1.0)) if part.table.shape[0]]
+
+
 def _flat(part: Part) -> Iterator[Part]:
     """A part, or what it is made of."""
     if not isinstance(part.table, WeightedTable):
@@ -113,3 +188,16 @@ def _measured(parts: Sequence[Part]) -> np.ndarray | None:
         for part in parts
     ]
     return np.concatenate(found, axis=1)
+
+
+def around(z: F64, values: F64) -> Around:
+    """What lies around ascending values in a column."""
+    ranked = np.concatenate([[-np.inf], np.sort(z), [np.inf]])
+    first, last = np.searchsorted(ranked, values), np.searchsorted(ranked, values, side="right")
+    return Around(last - first, ranked[first - 1], ranked[last])
+
+
+def grid_counts(z: F64, grid: tuple[float, float, int]) -> F64:
+    """How many values are in each step of a grid."""
+    counts, _ = np.histogram(z, grid[2], grid[:2])
+    return counts.astype(np.float64)

@@ -21,7 +21,7 @@ import numpy as np
 from ..method.table import F64, Index
 from .curves import Splines
 from .fitting import Asked, Fitted
-from .rows import TERMS_A_CAUSE, Designs, SearchedRows
+from .rows import TERMS_A_CAUSE, SearchedRows
 
 # A variable that has so many is said not to be converged: others may have been kept out.
 MOST_CAUSES = 10
@@ -351,7 +351,8 @@ class GraphSearch:
         of_columns = [column for variable in asked for column in self.columns[variable]]
         for variable in asked:
             self._near[variable] = self._known[variable, causes[variable]]
-            keep_errors(self.fitter, self.columns[variable], self._near[variable])
+            of_variable = zip(self.columns[variable], self._near[variable], strict=True)
+            self.fitter.rows.keep_errors([one.told_of(column) for column, one in of_variable])
         shared = self.fitter.rows.dependence(np.array(of_columns, dtype=np.intp))
         shared = shared.reshape(len(of_columns), 2, self.fitter.splines.width.size, TERMS_A_CAUSE)
         price = 1.0
@@ -365,15 +366,6 @@ class GraphSearch:
             of_others = np.array([mine[list(some)].max() for some in self.columns])
             found[variable] = np.flatnonzero((of_others > WORTH_A_TRY) & self.allowed[variable])
         return found
-
-
-def keep_errors(fitter: GraphFitter, columns: Sequence[int], fitted: Sequence[Fitted]) -> None:
-    """Let the rows remember the errors of some columns by their mechanisms."""
-    for column, one in zip(columns, fitted, strict=True):
-        designs = Designs.of([column], [one.terms])
-        gamma = None if one.gamma is None else one.gamma[None]
-        thresholds = None if one.thresholds is None else one.thresholds[None]
-        fitter.rows.keep_errors(designs, one.beta[None], gamma, thresholds)
 
 
 def _tests(shared: F64, width: Index, nonlinear: bool, price: float) -> F64:

@@ -7,8 +7,11 @@ sees the whole distribution: by it nonlinear relations show their direction.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from ..backends.cpu.threads import in_threads
 from ..method.table import F64
 
 BINS = 2048
@@ -23,3 +26,13 @@ def bin_edges() -> F64:
     share = np.linspace(-1.0, 1.0, BINS + 1)
     share[0], share[-1] = -1.0 + 0.5 / BINS, 1.0 - 0.5 / BINS
     return STRETCH * share / (1.0 - np.abs(share))
+
+
+def entropies(counts: F64, n_rows: float) -> F64:
+    """(m,) of histograms (m, BINS), whose rows weigh ``n_rows``."""
+    from .sum_kernels import entropy_units
+
+    out = np.empty(len(counts))
+    work = partial(entropy_units, counts, bin_edges(), SPACING, n_rows)
+    in_threads(lambda begin, end: work(begin, end, out), len(counts), counts.size)
+    return out

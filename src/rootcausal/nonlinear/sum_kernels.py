@@ -23,6 +23,19 @@ FURTHEST = 690.0
 LEAST_PRODUCT = 1e-250
 
 
+@compiled(nogil=True)
+def fill_curves(z: F64, knots: F64, curves: F64, out: F64) -> None:
+    """Values (c, n) of curves (c, PIECES, 4) of one column, with these knots, padded with infinity."""
+    for row in range(z.size):
+        v, piece = z[row], 0
+        while piece < knots.size and knots[piece] <= v:
+            piece += 1
+        for curve in range(out.shape[0]):
+            a, b = curves[curve, piece, 0], curves[curve, piece, 1]
+            c, d = curves[curve, piece, 2], curves[curve, piece, 3]
+            out[curve, row] = ((d * v + c) * v + b) * v + a
+
+
 @compiled(fastmath=FASTMATH, nogil=True)
 def fill_terms(
     splines: F64, first: Index, second: Index, size: int, within: float, start: int, stop: int, terms: F64

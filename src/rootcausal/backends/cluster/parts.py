@@ -18,7 +18,7 @@ adds, and never what is added to what: the last digits are the same on any clust
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.util import find_spec
@@ -190,7 +190,7 @@ class Part:
     """A run of grains, by their places among the ``leaves`` of the whole table."""
 
     leaves: int
-    grains: Mapping[int, Grain]
+    grains: Mapping[int, Any]  # a Grain, or what was made of one
 
     def __sizeof__(self) -> int:
         """What Dask counts when it decides whether to spill."""
@@ -205,6 +205,22 @@ def call(part: Part, method: str, threads: int, *args: Any) -> Part | Branches:
     if isinstance(next(iter(made.values())), Grain):
         return Part(part.leaves, made)
     return Branches.of(part.leaves, made)
+
+
+def made(part: Part, make: Callable[[Any, int], Any], threads: int) -> Part:
+    """On a worker: what is made of each grain, and its place, as the next part."""
+    return Part(part.leaves, _of_each(part, make, threads))
+
+
+def summed(part: Part, ask: Callable[[Any, int], Any], threads: int) -> Branches:
+    """On a worker: the sums of what is asked of each grain, and its place."""
+    return Branches.of(part.leaves, _of_each(part, ask, threads))
+
+
+def _of_each(part: Part, work: Callable[[Any, int], Any], threads: int) -> dict[int, Any]:
+    use_threads(threads)
+    with one_blas_thread():
+        return {place: work(grain, place) for place, grain in part.grains.items()}
 
 
 def grain_of(pieces: list[tuple[F64, np.ndarray | None]]) -> Grain:

@@ -28,7 +28,7 @@ from ...method.moments import regressed_correlations
 from ...method.ordering.entropy import block_penalties
 from ...method.table import F64, ColumnMoments, Index, KnownEntropies, LevelSums, LossSums
 from ..cpu.loops import COMPILED
-from .parts import call
+from .parts import call, made, summed
 
 # What two cores sum during one round trip of about 10 ms (see benchmarks/dask_rows.py). The same on any
 # cluster: a search that asked for the number of cores would compare other pairs on another one.
@@ -193,6 +193,21 @@ class DaskTable:
 
     def shift_levels(self, root: int, discrete: Index, intercept: F64, slope: F64) -> DaskTable:
         return self._next(self._each("shift_levels", root, discrete, intercept, slope), self._correlation)
+
+    def made(self, make: Callable[[Any, int], Any]) -> DaskTable:
+        """The same rows as ``make`` makes them of each grain, and its place; no table any more."""
+        return self._next(self._mapped(made, make), self._correlation)
+
+    def asked(self, ask: Callable[[Any, int], Any]) -> Callable[[], Any]:
+        """The sum of what is asked of each grain, and its place: it is worked out from here on."""
+        sums = self._mapped(summed, ask)
+        return lambda: add_up(self._client, sums).whole
+
+    def _mapped(self, how: Callable[..., Any], work: Callable[[Any, int], Any]) -> list[Future]:
+        n = len(self._parts)
+        threads = self._threads // n
+        keys = [f"{how.__name__}-{uuid4().hex}" for _ in self._parts]
+        return self._client.map(how, self._parts, [work] * n, [threads] * n, key=keys)
 
     def _next(self, parts: list[Future], correlation: F64) -> DaskTable:
         return DaskTable(self._client, parts, self.shape, self._threads, correlation)
