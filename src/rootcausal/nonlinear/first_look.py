@@ -52,7 +52,7 @@ def _told(rows: NonlinearRows, splines: Splines, order: Index, levels: np.ndarra
     Of an effect with ``levels`` the size says nothing: how far a level is from its mean differs by itself.
     """
     rows.keep_errors(_along_lines(rows.gram() / rows.weight, order))
-    shared = rows.dependence(order).reshape(order.size, 2, -1, TERMS_A_CAUSE)[:, :, order]
+    shared = rows.dependence(order).reshape(order.size, 2, splines.width.size, TERMS_A_CAUSE)[:, :, order]
     width = splines.width[order]
     curve = 0.5 * shared[:, 0, :, 1:].sum(axis=2) - price * (width - 1)
     spread = 0.5 * shared[:, 1].sum(axis=2) - price * width
