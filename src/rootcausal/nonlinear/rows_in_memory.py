@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, cast, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -20,14 +20,14 @@ from .ties import Heaps, Seen
 
 @runtime_checkable
 class HeldTable(Protocol):
-    """A table whose columns are at hand as NumPy arrays."""
+    """A table whose columns are at hand, as NumPy arrays or on a GPU."""
 
     @property
-    def columns(self) -> F64:
+    def columns(self) -> Any:
         """(k, n) standardized."""
         ...
 
-    def with_columns(self, Z: F64) -> Table:
+    def with_columns(self, Z: Any) -> Table:
         """Other columns (k, n) of the same rows, with their outcomes."""
         ...
 
@@ -151,12 +151,17 @@ class HeldRows:
 
     def table(self, Z: F64) -> Table:
         """Other columns (k, n) of these rows, with their outcomes, each patient counting once."""
-        parts, start = [], 0
-        for one, patients, _ in self._parts:
-            n = one.columns.shape[1]
-            parts.append(Part(one.with_columns(Z[:, start : start + n]), 1.0, patients))
-            start += n
-        return parts[0].table if len(parts) == 1 and parts[0].patients == 1.0 else WeightedTable(parts)
+        return with_outcomes(self._parts, Z)
+
+
+def with_outcomes(held: Sequence[tuple[HeldTable, float, int]], Z: Any) -> Table:
+    """Columns (k, n) of the rows of some tables with their outcomes, each patient counting once."""
+    parts, start = [], 0
+    for one, patients, _ in held:
+        n = one.columns.shape[1]
+        parts.append(Part(one.with_columns(Z[:, start : start + n]), 1.0, patients))
+        start += n
+    return parts[0].table if len(parts) == 1 and parts[0].patients == 1.0 else WeightedTable(parts)
 
 
 def parts_of(table: Table) -> list[Part]:

@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...method.ordering.search import Search
 from ...method.table import F64, SCORE, ColumnMoments, Index, KnownEntropies, LossSums
+from ..cpu.rows import NumbaTable
 from ..level_rows import LevelColumns, LevelRows
 from ..loss_rows import LossColumns
 from .device import busy_warps, kernel, on_card, on_host
@@ -118,6 +119,15 @@ class CupyTable(LevelColumns, LossColumns):
     def columns(self) -> Any:
         """(k, n): the current residuals, one row of the array a column; not a copy."""
         return self._Z
+
+    def with_columns(self, Z: Any) -> CupyTable:
+        """Other columns (k, n) of the same rows."""
+        return CupyTable(cp.ascontiguousarray(Z), self._y)
+
+    def in_memory(self) -> NumbaTable:
+        """The same columns and outcomes, copied from the card."""
+        y = None if self._y is None else cp.asnumpy(self._y)
+        return NumbaTable(cp.asnumpy(self._Z), y if y is None or y.ndim == 2 else y.astype(np.intp))
 
     def copy_of(self, cols: Index) -> CupyTable:
         """A table of its own that has only these columns, and their correlations."""
