@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..backends.choose import check_backend, without_gpu
+from ..backends.choose import check_backend
 from ..errors import InputError
 from ..inputs.encoding import Encoding
 from ..inputs.from_frame import names_of, names_out, patient_ids, with_ids
@@ -117,14 +117,13 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     def _fit(self, X: Any, target: Target, groups: Any, weights: Any = None) -> Self:
         from ..backends.blas import one_blas_thread
-        from .mechanism_choice import gpu_will_do
 
         settings, hints = self._check_parameters()
         if weights is not None:
             how = self.backend, settings.prevalence
             X, target, groups, weights = weighed(X, target, groups, weights, *how)
-        asked = (self.backend, settings.prevalence, hints, groups, self.knowledge, gpu_will_do(settings))
-        with open_cohort(self, X, target, *asked, weights) as cohort:
+        asked = (self.backend, settings.prevalence, hints, groups, self.knowledge)
+        with open_cohort(self, X, target, *asked, weights=weights) as cohort:
             n, q = cohort.raw.shape
             few = cohort.rows is not None and n * q * q <= FEW_PRODUCTS
             with one_blas_thread() if few else nullcontext():
@@ -144,10 +143,9 @@ class Estimator(TransformerMixin, BaseEstimator):
         from ..explaining.provenance import how_it_was_made, how_it_was_merged, warn_of_fit, warn_of_sets
         from ..progress.bars import ordering_progress
         from ..resampling.training_rows import TrainingRows, checksum
-        from .mechanism_choice import gpu_will_do, learn_cohort
+        from .mechanism_choice import learn_cohort
 
         merge = chosen_confounding(self.confounding)
-        backend = self.backend if gpu_will_do(settings) else without_gpu(self.backend)
         if merge and cohort.rows is None:
             raise InputError(
                 "confounding='merge' looks at the errors of patients in memory, and these rows are on a "
@@ -168,7 +166,7 @@ class Estimator(TransformerMixin, BaseEstimator):
                 values,
                 known,
                 settings,
-                backend,
+                self.backend,
                 seal,
                 cohort.layout,
                 cohort.groups,

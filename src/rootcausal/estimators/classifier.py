@@ -92,8 +92,8 @@ class RCI(ClassifierMixin, OfOneColumn):
         through them: Shapley values are sampled where paths are nonlinear, and there is no ``coef_``.
         ``auto`` takes it where it describes the cohort, or how the outcome is told, in clearly less, and
         the linear one elsewhere, where nonlinear ones cannot be had (``attribution="paper"``, matched sets,
-        ``reliability``, rows on a cluster or at sites, ``backend="cupy"``), and of tables with fewer than 50
-        rows or two a column, more than 200 columns or ten million values;
+        ``reliability``, rows at sites, rows with missing values on a cluster), and of tables with fewer than
+        50 rows or two a column, more than 200 columns or ten million values;
         ``provenance_["mechanism"]`` says which was taken and why.
     outcome : {"binary", "ordinal"}, default "binary"
         What y is: two labels, or stages in order, as in none, mild and severe. Shocks then add to the

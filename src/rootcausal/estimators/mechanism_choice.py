@@ -60,11 +60,6 @@ class Chosen:
     said: dict[str, str] | None
 
 
-def gpu_will_do(settings: Settings) -> bool:
-    """Whether a GPU offers all sums that will be asked for: of cohorts worth one, ``auto`` asks for lines."""
-    return settings.mechanism != NONLINEAR
-
-
 def learn_cohort(
     cohort: Cohort, settings: Settings, parameters: Mapping[str, Any], on_round: OnRound | None
 ) -> Chosen:
@@ -80,14 +75,14 @@ def learn_cohort(
             said = {"asked": settings.mechanism, "taken": settings.mechanism, "why": "It was asked for."}
         return Chosen(_learned(cohort, settings, on_round), settings, said)
     linear = replace(settings, mechanism=LINEAR)
-    why = _no_curves(cohort, settings, parameters)
+    why = _no_curves(cohort, settings)
     if why is not None:
         said = {"asked": AUTO, "taken": LINEAR, "why": why}
         return Chosen(_learned(cohort, linear, on_round), linear, said)
     return _weighed(cohort, linear, parameters, on_round)
 
 
-def _no_curves(cohort: Cohort, settings: Settings, parameters: Mapping[str, Any]) -> str | None:
+def _no_curves(cohort: Cohort, settings: Settings) -> str | None:
     """Why nonlinear equations cannot be had for these patients, or are not looked for unasked."""
     if settings.attribution.name != "sharp":
         return f"attribution={settings.attribution.name!r} regresses on the errors of linear equations."
@@ -95,19 +90,21 @@ def _no_curves(cohort: Cohort, settings: Settings, parameters: Mapping[str, Any]
         return "Values that are measured with error are taken in by straight lines alone."
     if cohort.layout.limits is not None:
         return "Values beyond a limit of detection are taken in by straight lines alone."
-    if cohort.rows is None:
-        return "These rows are on a cluster or at sites, and nonlinear equations are learned in memory."
-    if parameters["backend"] == "cupy":
-        return "Nonlinear equations are not summed on a GPU (backend='cupy')."
+    on_cluster, has_holes = cohort.raw.backend == "dask", isinstance(cohort.raw, IncompleteRaw)
+    if on_cluster and has_holes:
+        return "Values are missing in rows on a cluster, of which lines alone are told."
+    if cohort.rows is None and not on_cluster:
+        return "These rows are at sites, and nonlinear equations are learned in memory or on a cluster."
     if cohort.outcome is not None and cohort.outcome.name == "matched":
         return "Of matched sets, lines alone are told."
     n, p = cohort.raw.shape
     if n < max(FEWEST_ROWS, FEWEST_A_COLUMN * p):
         return f"{n:,} rows are too few to tell curves among {plural(p, 'column')} from noise."
-    if cohort.outcome is not None and not cohort.outcome.is_enough(cohort.rows[1][cohort.counted]):
+    known = None if cohort.rows is None else cohort.rows[1][cohort.counted]
+    if known is not None and cohort.outcome is not None and not cohort.outcome.is_enough(known):
         return "Patients who stand for all are too alike in the outcome to tell curves by it."
-    draws = DRAWS if isinstance(cohort.raw, IncompleteRaw) else 1
-    if p > MOST_NONLINEAR or n * p > SEARCHED_UNASKED or worth_a_gpu((draws * n, p)):
+    # The same table gets the same equations with a GPU and without.
+    if p > MOST_NONLINEAR or n * p > SEARCHED_UNASKED or worth_a_gpu((DRAWS * n if has_holes else n, p)):
         return (
             f"Of {p:,} columns and {n:,} rows, nonlinear equations take long to find and are looked for when "
             "asked for (mechanism='nonlinear')."
@@ -122,7 +119,7 @@ def _weighed(
     from ..nonlinear.learning import nats_saved
 
     learned = _learned(cohort, linear, on_round)
-    rows = _Complete.of(cohort, linear, learned)
+    rows = None if cohort.rows is None else _Complete.of(cohort, linear, learned)
 
     def lines(why: str) -> Chosen:
         return Chosen(learned, linear, {"asked": AUTO, "taken": LINEAR, "why": why})
@@ -148,11 +145,14 @@ def _weighed(
         return curves(
             f"Curves or products of variables tell the outcome in {by_outcome:,.0f} nats less than lines do."
         )
+    if saved < 1.0:
+        shorter = "Nonlinear equations describe these patients in no less than linear ones do"
+    if rows is None:
+        # The check looks at patients one by one.
+        return lines(f"{shorter}, which may be chance.")
     check = _straight(cohort, learned, rows, parameters)
     if check.verdict in NOT_LINEAR and saved > enough / 3.0:
         return curves(check.statement)
-    if saved < 1.0:
-        shorter = "Nonlinear equations describe these patients in no less than linear ones do"
     return lines(f"{shorter}, which may be chance; {check.statement[0].lower()}{check.statement[1:]}")
 
 
@@ -193,11 +193,20 @@ class _Complete:
         return cls(drawn, np.isnan(values), known)
 
 
-def _in_sight(cohort: Cohort, settings: Settings, learned: Learned, rows: _Complete) -> tuple[float, float]:
-    """By how many nats curves may describe the patients better; seen in some of them where they are many."""
+def _in_sight(
+    cohort: Cohort, settings: Settings, learned: Learned, rows: _Complete | None
+) -> tuple[float, float]:
+    """By how many nats curves may describe the patients better; seen in some of them where they are many.
+
+    Rows on a cluster are looked at where they are.
+    """
     from ..nonlinear.first_look import nats_in_sight
 
     assert cohort.outcome is not None
+    if rows is None:
+        assert not isinstance(cohort.raw, IncompleteRaw), "of rows with holes on a cluster lines are told"
+        where = cohort.layout, cohort.outcome, learned.ordering.order
+        return nats_in_sight(cohort.raw, cohort.columns, *where)
     values, known, outcome, (n, q) = rows.values, rows.known, cohort.outcome, rows.values.shape
     if n * q > LOOKED_AT:
         some = np.sort(np.random.default_rng(0).choice(n, LOOKED_AT // q, replace=False))

@@ -27,9 +27,8 @@ def rows_of(table: Table) -> PlainRows:
         # What was filled in for missing values was made in memory.
         if copied or not _is_on_card(parts[0]):
             return HeldRows.of(_in_memory(parts))
-        import cupy
-
-        return on_card(parts, cupy)
+        on_one: Any = parts[0].table
+        return on_card(parts, on_one.array_module)
     if copied:
         raise InputError(
             "nonlinear relations of rows on a cluster are learned where no value is missing: fill in what is "

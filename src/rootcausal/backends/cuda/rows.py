@@ -103,7 +103,7 @@ class CupyRaw:
 class CupyTable(LevelColumns, LossColumns):
     """Standardized columns Z (k, n), one row of the array a variable, and their correlations R (k, k)."""
 
-    _xp = cp
+    _xp = array_module = cp
 
     def __init__(self, Z: Any, y: Any, R: Any = None, levels: LevelRows | None = None) -> None:
         self._Z = Z
