@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
+from itertools import pairwise
+from operator import add
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from rootcausal import RCI, RCIRegressor, RCISurvival
-from rootcausal.nonlinear import learning, places
+from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
+from rootcausal.backends.cpu.rows import NumbaTable
+from rootcausal.nonlinear import array_rows, learning, places
+from rootcausal.nonlinear.scattered import ScatteredPlain
 
 KINDS = {"level": "ordinal"}
 ESTIMATORS: dict[str, Any] = {"binary": RCI, "survival": RCISurvival, "continuous": RCIRegressor}
@@ -53,25 +59,81 @@ def are_the_same(model: Any, expected: Any) -> None:
     assert model.provenance_["pairs_evaluated"] == expected.provenance_["pairs_evaluated"]
 
 
-@pytest.mark.parametrize("kind", ESTIMATORS)
-@pytest.mark.parametrize("prevalence", [None, 0.1])
-def test_whole_arrays_say_what_compiled_loops_say(
-    kind: str, prevalence: float | None, monkeypatch: pytest.MonkeyPatch
+class Shards:
+    """The rows of a table in several places, one of which has none."""
+
+    def __init__(self, places: list[Any]) -> None:
+        self.places = places
+
+    @classmethod
+    def of(cls, table: NumbaTable) -> Shards:
+        columns, labels = table.columns, table.labels
+        assert labels is not None
+        edges = [0, 200, 200, 399, columns.shape[1]]
+        cuts = [slice(a, b) for a, b in pairwise(edges)]
+        return cls([SimpleNamespace(table=NumbaTable(columns[:, cut], labels[cut])) for cut in cuts])
+
+    def made(self, make: Any) -> Shards:
+        return Shards([make(rows, place) for place, rows in enumerate(self.places)])
+
+    def asked(self, ask: Any) -> Any:
+        return lambda: reduce(add, [ask(rows, place) for place, rows in enumerate(self.places)])
+
+
+def in_places(table: Any) -> Any:
+    parts = places.parts_of(table)
+    counted = [(part.weight, part.patients) for part in parts]
+    make = partial(places._held, counted)
+    return ScatteredPlain.of([Shards.of(part.table) for part in parts], make, table.shape[1])
+
+
+def as_arrays(table: Any) -> Any:
+    return places.on_card(places.parts_of(table), np)
+
+
+@pytest.mark.parametrize("where", [in_places, as_arrays])
+@pytest.mark.parametrize(
+    ("kind", "how"), [*((kind, {}) for kind in ESTIMATORS), ("binary", {"prevalence": 0.1})]
+)
+def test_sums_of_several_places_and_of_whole_arrays_are_those_in_memory(
+    where: Any, kind: str, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What runs on a GPU, with NumPy in place of CuPy."""
-    if prevalence is not None and kind != "binary":
-        pytest.skip("only cases and controls are sampled apart")
-    X, told = outcome_of(kind, cohort(600))
-    how = {} if prevalence is None else {"prevalence": prevalence}
-    expected = ESTIMATORS[kind](mechanism="nonlinear", kinds=KINDS, **how).fit(X, *told)
-    monkeypatch.setattr(learning, "rows_of", lambda table: places.on_card(places.parts_of(table), np))
-    monkeypatch.setattr(learning, "SEARCHED_ROWS", 250)
-    monkeypatch.setattr("rootcausal.nonlinear.array_rows.VALUES_AT_ONCE", 50_000)
-    model = ESTIMATORS[kind](mechanism="nonlinear", kinds=KINDS, **how).fit(X, *told)
-    monkeypatch.undo()
-    monkeypatch.setattr(learning, "SEARCHED_ROWS", 250)
-    are_the_same(model, ESTIMATORS[kind](mechanism="nonlinear", kinds=KINDS, **how).fit(X, *told))
+    """What runs on a cluster, without one; and on a GPU, with NumPy in place of CuPy."""
+    X, told = outcome_of(kind, cohort(1500))
+    # A sample of the rows is looked at first, and arrays are worked on a few designs at a time.
+    monkeypatch.setattr(learning, "SEARCHED_ROWS", 500)
+    monkeypatch.setattr(array_rows, "VALUES_AT_ONCE", 100_000)
+    expected, model = (ESTIMATORS[kind](mechanism="nonlinear", kinds=KINDS, **how) for _ in range(2))
+    expected.fit(X, *told)
+    monkeypatch.setattr(learning, "rows_of", where)
+    model.fit(X, *told)
     assert expected._model.mechanism.cause.size
+    are_the_same(model, expected)
+
+
+def test_a_cluster_says_what_memory_says(client_of_processes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+    monkeypatch.setattr("rootcausal.backends.cluster.parts.LEAST_ROWS_A_GRAIN", 150)
+    frame = cohort(600).drop(columns=["time", "value"])
+    there = dd.from_pandas(frame, npartitions=3)
+    expected = RCI(kinds=KINDS).fit(frame.drop(columns="ill"), frame["ill"])
+    model = RCI(backend="dask", kinds=KINDS).fit(there, "ill")
+    assert model.provenance_["mechanism"] == expected.provenance_["mechanism"]
+    assert model.provenance_["mechanism"]["taken"] == "nonlinear"
+    are_the_same(model, expected)
+    values = model.shapley_values(there.drop(columns="ill")).compute().to_numpy()
+    np.testing.assert_allclose(values, expected.shapley_values(frame.drop(columns="ill")), atol=1e-8)
+
+
+def test_of_a_cluster_whose_rows_lack_values_lines_are_told(client_of_processes: Any) -> None:
+    dd = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+    frame = cohort(300).drop(columns=["time", "value", "sex"])
+    frame.loc[::7, "effect"] = np.nan
+    there = dd.from_pandas(frame, npartitions=2)
+    taken = RCI(backend="dask").fit(there, "ill").provenance_["mechanism"]
+    assert taken["taken"] == "linear" and "missing" in taken["why"]
+    with pytest.raises(InputError, match=r"where no value is missing.*mechanism='linear'"):
+        RCI(backend="dask", mechanism="nonlinear").fit(there, "ill")
 
 
 @pytest.mark.gpu

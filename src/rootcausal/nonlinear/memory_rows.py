@@ -65,12 +65,6 @@ class MemoryRows:
         held = 0 if self.held is None else self.held.nbytes
         return held + self.splines.nbytes + self.effects.nbytes + self.codes.nbytes
 
-    @property
-    def patients(self) -> float:
-        """How many there are for the outcome."""
-        assert self.held is not None, "the outcomes of some of the rows are not known"
-        return self.held.patients
-
     def of_columns(self, columns: Index) -> Self:
         """The same of some columns."""
         at = (TERMS_A_CAUSE * columns[:, None] + np.arange(TERMS_A_CAUSE)).ravel()

@@ -15,7 +15,7 @@ from ..method.table import F64
 # Weights that are added in another order differ by less than this.
 ROUNDING = 1e-9
 # Between how many values it is looked, each time, where a rank lies among the rows of several places.
-VALUES_A_LOOK = 256
+VALUES_A_LOOK = 64
 SIGN = np.uint64(1 << 63)
 
 

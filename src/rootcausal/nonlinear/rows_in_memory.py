@@ -74,9 +74,10 @@ class HeldRows:
         return self.Z.nbytes + self.weights.nbytes
 
     @property
-    def patients(self) -> float:
-        """How many there are for the outcome."""
-        return sum(patients * one.columns.shape[1] for one, patients, _ in self._parts)
+    def counts(self) -> F64:
+        """(3,) rows, what they weigh, and how many patients there are for the outcome."""
+        patients = sum(patients * one.columns.shape[1] for one, patients, _ in self._parts)
+        return np.array([self.n_rows, self.weight, patients])
 
     def gram(self) -> F64:
         return (self.Z * self.weights) @ self.Z.T
@@ -130,7 +131,8 @@ class HeldRows:
                 of_heaps = heaps[column]
                 seen = np.zeros_like(of_heaps.count) if before is None else before[column]
                 effects[column] = of_heaps.spread(z, seen)
-        return MemoryRows(rows.reshape(-1, self.n_rows), effects, self.weights, codes, level_values, self)
+        flat = rows.reshape(TERMS_A_CAUSE * len(self.Z), self.n_rows)
+        return MemoryRows(flat, effects, self.weights, codes, level_values, self)
 
     def of_columns(self, columns: Index) -> HeldRows:
         """The same of some columns."""

@@ -143,7 +143,7 @@ def _ranked(rows: HeldRows, where: Where) -> Ranked:
 
 
 def _ranked_errors(told: Sequence[Told], rows: MemoryRows, where: Where) -> Ranked:
-    errors = np.array(list(rows.plain_errors(told))).reshape(len(told), -1)
+    errors = np.array(list(rows.plain_errors(told))).reshape(len(told), rows.n_rows)
     return Ranked.of(errors, rows.weights)
 
 
@@ -155,12 +155,14 @@ class ScatteredPlain:
     n_columns: int
     n_rows: int
     weight: float
+    patients: int
 
     @classmethod
     def of(cls, tables: Sequence[Scattered], make: Callable[[Any, Where], Any], n_columns: int) -> Self:
         """Of tables, of whose rows ``make`` makes such as each place has."""
         places = Places(tuple(tables)).each(make)
-        return cls(places, n_columns, places.answers("n_rows"), places.answers("weight"))
+        n_rows, weight, patients = places.answers("counts").tolist()
+        return cls(places, n_columns, round(n_rows), weight, round(patients))
 
     def gram(self) -> F64:
         found: F64 = self.places.answers("gram")
@@ -199,7 +201,7 @@ class ScatteredPlain:
                 before[where] = dict(total)
                 total = {column: counts + by_place[where][column] for column, counts in total.items()}
         make = partial(_prepared, splines, level_values, heaps, before)
-        return ScatteredRows(self.places.each(make), self.n_columns, self.n_rows, self.weight)
+        return ScatteredRows(self.places.each(make), self.n_columns, self.n_rows, self.weight, self.patients)
 
 
 def _prepared(
@@ -221,6 +223,7 @@ class ScatteredRows:
     n_columns: int
     n_rows: int
     weight: float
+    patients: int
     _kept: dict[int, Told] = field(default_factory=dict)
 
     def of_columns(self, columns: Index) -> Self:
@@ -300,7 +303,7 @@ class ScatteredRows:
         return self.places.quantiles(partial(_ranked_errors, told), shares, self.n_rows, self.weight)
 
     def table(self, terms: Sequence[tuple[int, int]]) -> Any:
-        return TermTable(self.places, list(terms))
+        return TermTable(self.places, self.patients, list(terms))
 
 
 def _rows(values: F64 | None, some: Index) -> F64 | None:
@@ -324,12 +327,13 @@ class TermTable:
     """Terms as the columns of a table with the outcomes, of which it can be asked what a loss asks."""
 
     places: Places
+    patients: int
     terms: list[tuple[int, int]]
     loops: Loops = COMPILED
 
     @property
     def shape(self) -> tuple[int, int]:
-        return round(self.places.answers("patients")), len(self.terms)
+        return self.patients, len(self.terms)
 
     def logit_sums(self, cols: Index, beta: F64) -> LossSums:
         return self._sums("logit_sums", cols, beta)
