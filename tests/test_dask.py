@@ -72,7 +72,7 @@ def test_reference_cases(client: Client, path: Path, n_partitions: int) -> None:
     case = np.load(path)
     expected = RCI(mechanism="linear").fit(case["X"], case["y"])
     frame = dd.from_pandas(table(case["X"], case["y"]), npartitions=n_partitions)
-    model = RCI(backend="dask").fit(frame, "d")
+    model = RCI(backend="dask", mechanism="linear").fit(frame, "d")
     assert same_model(model, expected)
     shapley = model.shapley_values(frame).compute().to_numpy()
     assert np.abs(shapley - expected.shapley_values(case["X"])).max() < 1e-9
@@ -88,7 +88,7 @@ def test_many_rows(client: Client, tmp_path: Path, n_partitions: int) -> None:
     frame.to_parquet(tmp_path / "a.parquet", row_group_size=-(-200_000 // n_partitions))
     pieces = dd.read_parquet(tmp_path / "a.parquet", split_row_groups=True)
     assert pieces.npartitions == n_partitions
-    model = RCI(variant="plus", backend="dask").fit(pieces, "d")
+    model = RCI(variant="plus", backend="dask", mechanism="linear").fit(pieces, "d")
     assert same_model(model, expected)
     shapley = model.shapley_values(pieces).compute().to_numpy()
     assert np.abs(shapley - expected.shapley_values(frame[names])).max() < 1e-9
@@ -98,7 +98,9 @@ def test_many_rows(client: Client, tmp_path: Path, n_partitions: int) -> None:
 def test_every_variant(client: Client, small: pd.DataFrame, variant: str) -> None:
     names = list(small.columns[:-1])
     expected = RCI(variant=variant).fit(small[names], small["d"])
-    assert same_model(RCI(variant=variant, backend="dask").fit(dd.from_pandas(small, 3), "d"), expected)
+    assert same_model(
+        RCI(variant=variant, backend="dask", mechanism="linear").fit(dd.from_pandas(small, 3), "d"), expected
+    )
 
 
 def test_direct_lingam(client: Client, small: pd.DataFrame) -> None:
@@ -115,14 +117,14 @@ def test_partitions_that_are_empty_or_unequal_or_of_one_class(client: Client, sm
     assert healthy > 110
     pieces = in_pieces(by_class, [0, 100, healthy - 100, 1, 0, 500 - healthy - 1])
     expected = RCI().fit(by_class.drop(columns="d"), by_class["d"])
-    assert same_model(RCI(backend="dask").fit(pieces, "d"), expected)
+    assert same_model(RCI(backend="dask", mechanism="linear").fit(pieces, "d"), expected)
 
 
 def test_no_variable_that_matters(client: Client) -> None:
     rng = np.random.default_rng(0)
     noise = table(rng.uniform(size=(200, 3)), np.arange(200) % 2)
     with pytest.warns(UserWarning, match="the outcome depends on no variable"):
-        model = RCI(alpha=1e-6, backend="dask").fit(dd.from_pandas(noise, 2), "d")
+        model = RCI(alpha=1e-6, backend="dask", mechanism="linear").fit(dd.from_pandas(noise, 2), "d")
     assert model.causal_order_.size == 0
     assert abs(model.intercept_) < 1e-9
 
@@ -135,11 +137,14 @@ def test_classes_weighted_to_a_prevalence(client: Client, small: pd.DataFrame, a
         options = {"attribution": attribution, "prevalence": prevalence}
         expected = RCI(**options).fit(X, y)
         assert same_model(
-            RCI(backend="dask", **options).fit(in_pieces(frame, [7, 0, 193, 300]), "d"), expected
+            RCI(backend="dask", mechanism="linear", **options).fit(in_pieces(frame, [7, 0, 193, 300]), "d"),
+            expected,
         )
     share = float(y.mean()) * (1 + 1e-14)  # a hair beside it, so that rows are taken by class
     sample, population = (
-        RCI(backend="dask", attribution=attribution, prevalence=prevalence).fit(dd.from_pandas(small, 3), "d")
+        RCI(backend="dask", mechanism="linear", attribution=attribution, prevalence=prevalence).fit(
+            dd.from_pandas(small, 3), "d"
+        )
         for prevalence in (None, share)
     )
     assert population.causal_order_.tolist() == sample.causal_order_.tolist()
@@ -169,7 +174,7 @@ def test_discrete_columns(client: Client, prevalence: float | None, variants: It
 def test_copies_are_found_whatever_the_classes_weigh(client: Client, small: pd.DataFrame) -> None:
     doubled = small.assign(again=1.0 - 2.0 * small["x3"])
     with pytest.raises(InputError, match="'x3' and 'again' are copies"):
-        RCI(backend="dask", prevalence=0.01).fit(dd.from_pandas(doubled, 3), "d")
+        RCI(backend="dask", mechanism="linear", prevalence=0.01).fit(dd.from_pandas(doubled, 3), "d")
 
 
 def test_labels_in_a_series_of_their_own(client: Client, small: pd.DataFrame) -> None:
@@ -210,7 +215,7 @@ def test_labels_are_read_by_the_rule_used_in_memory(client: Client, small: pd.Da
 def test_columns_far_from_zero_or_unit_scale_keep_their_variance(client: Client, small: pd.DataFrame) -> None:
     far = small.assign(x0=small["x0"] + 1.7e9, x1=small["x1"] * 1e-80, x2=small["x2"] * 1e80)
     expected = RCI().fit(far.drop(columns="d"), far["d"])
-    assert same_model(RCI(backend="dask").fit(dd.from_pandas(far, 3), "d"), expected)
+    assert same_model(RCI(backend="dask", mechanism="linear").fit(dd.from_pandas(far, 3), "d"), expected)
 
 
 def test_parquet_files_by_glob_and_folder(client: Client, small: pd.DataFrame, tmp_path: Path) -> None:
@@ -218,11 +223,11 @@ def test_parquet_files_by_glob_and_folder(client: Client, small: pd.DataFrame, t
     small.iloc[120:].to_parquet(tmp_path / "b.parquet")
     expected = RCI().fit(small.drop(columns="d"), small["d"])
     for path in (tmp_path, str(tmp_path / "*.parquet"), [tmp_path / "a.parquet", tmp_path / "b.parquet"]):
-        assert same_model(RCI(backend="dask").fit(path, "d"), expected)
+        assert same_model(RCI(backend="dask", mechanism="linear").fit(path, "d"), expected)
 
 
 def test_nothing_stays_on_the_cluster(client: Client, small: pd.DataFrame) -> None:
-    RCI(backend="dask").fit(dd.from_pandas(small, 3), "d")
+    RCI(backend="dask", mechanism="linear").fit(dd.from_pandas(small, 3), "d")
     client.run_on_scheduler(_until_no_task_is_left)
 
 

@@ -76,7 +76,7 @@ def test_bad_tables_are_refused_in_the_words_used_in_memory(
     with pytest.raises(InputError) as in_memory:
         RCI(missing="refuse").fit(bad.drop(columns="d"), bad["d"])
     with pytest.raises(InputError) as on_cluster:
-        RCI(backend="dask", missing="refuse").fit(dd.from_pandas(bad, 3), "d")
+        RCI(backend="dask", mechanism="linear", missing="refuse").fit(dd.from_pandas(bad, 3), "d")
     assert words in str(on_cluster.value)
     assert str(on_cluster.value) == str(in_memory.value)
 
@@ -84,7 +84,7 @@ def test_bad_tables_are_refused_in_the_words_used_in_memory(
 def test_numbers_too_large_are_counted(client: Client, good: pd.DataFrame) -> None:
     bad = good.assign(x4=good["x4"].mask(good.index > 297, 1e300))
     with pytest.raises(InputError, match=r"numbers too large to compute with: 'x4' \(2\); correct them"):
-        RCI(backend="dask").fit(dd.from_pandas(bad, 3), "d")
+        RCI(backend="dask", mechanism="linear").fit(dd.from_pandas(bad, 3), "d")
 
 
 def pieces_with_a_bad_one(good: pd.DataFrame, spoil: Spoil) -> list[pd.DataFrame]:
@@ -122,7 +122,9 @@ def test_partitions_that_contradict_their_metadata(client: Client, good: pd.Data
     spoil, words = LIARS[case]
     pieces = [delayed(piece) for piece in pieces_with_a_bad_one(good, spoil)]
     with pytest.raises(InputError) as caught:
-        RCI(backend="dask").fit(dd.from_delayed(pieces, meta=good.iloc[:0], verify_meta=False), "d")
+        RCI(backend="dask", mechanism="linear").fit(
+            dd.from_delayed(pieces, meta=good.iloc[:0], verify_meta=False), "d"
+        )
     assert words in str(caught.value)
     assert str(caught.value).endswith(": correct the partition, or the metadata of the dask dataframe")
 
@@ -131,13 +133,13 @@ def test_partitions_that_contradict_their_metadata(client: Client, good: pd.Data
 def test_contradictions_that_dask_itself_finds(client: Client, good: pd.DataFrame, case: str) -> None:
     pieces = [delayed(piece) for piece in pieces_with_a_bad_one(good, LIARS[case][0])]
     with pytest.raises(InputError, match="a partition of X contradicts its metadata: correct") as caught:
-        RCI(backend="dask").fit(dd.from_delayed(pieces, meta=good.iloc[:0]), "d")
+        RCI(backend="dask", mechanism="linear").fit(dd.from_delayed(pieces, meta=good.iloc[:0]), "d")
     assert "'x2'" in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_a_column_of_complex_numbers_is_refused(client: Client, good: pd.DataFrame) -> None:
     with pytest.raises(InputError, match="neither numbers nor text, here with an example: 'x2'"):
-        RCI(backend="dask").fit(dd.from_pandas(good.assign(x2=1j * good["x2"]), 2), "d")
+        RCI(backend="dask", mechanism="linear").fit(dd.from_pandas(good.assign(x2=1j * good["x2"]), 2), "d")
 
 
 def test_partitions_that_hold_numbers_of_another_kind(client: Client, good: pd.DataFrame) -> None:
@@ -147,11 +149,11 @@ def test_partitions_that_hold_numbers_of_another_kind(client: Client, good: pd.D
     pieces = [delayed(piece) for piece in pieces_with_a_bad_one(good, spoil)]
     frame = dd.from_delayed(pieces, meta=good.iloc[:0], verify_meta=False)
     expected = RCI().fit(good.drop(columns="d"), good["d"])
-    assert same_model(RCI(backend="dask").fit(frame, "d"), expected)
+    assert same_model(RCI(backend="dask", mechanism="linear").fit(frame, "d"), expected)
     empty = [delayed(p) for p in pieces_with_a_bad_one(good, lambda piece: piece.assign(x2=None))]
     frame = dd.from_delayed(empty, meta=good.iloc[:0], verify_meta=False)
     with pytest.raises(InputError, match=r"missing values \(NaN\) in 'x2' \(100\)"):
-        RCI(backend="dask", missing="refuse").fit(frame, "d")
+        RCI(backend="dask", mechanism="linear", missing="refuse").fit(frame, "d")
 
 
 def test_arguments_that_do_not_fit_together(client: Client, good: pd.DataFrame) -> None:
@@ -174,7 +176,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, good: pd.Data
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'rootcausal\[dask\]'"):
-        RCI(backend="dask").fit("cohort.parquet", "d")
+        RCI(backend="dask", mechanism="linear").fit("cohort.parquet", "d")
 
 
 def test_a_parquet_file_that_differs_is_named(client: Client, good: pd.DataFrame, tmp_path: Path) -> None:
@@ -186,13 +188,13 @@ def test_a_parquet_file_that_differs_is_named(client: Client, good: pd.DataFrame
     ):
         table.to_parquet(odd)
         with pytest.raises(InputError, match=f"{odd.name}' does not match .*a.parquet': {words}"):
-            RCI(backend="dask").fit(str(tmp_path / "*.parquet"), "d")
+            RCI(backend="dask", mechanism="linear").fit(str(tmp_path / "*.parquet"), "d")
     odd.write_bytes(b"PAR1 but not really")
     with pytest.raises(InputError, match=r"b.parquet' is not a readable Parquet file"):
-        RCI(backend="dask").fit(str(tmp_path / "*.parquet"), "d")
+        RCI(backend="dask", mechanism="linear").fit(str(tmp_path / "*.parquet"), "d")
     # Integers among floats are numbers all the same.
     good.assign(x2=range(300)).to_parquet(odd)
-    RCI(backend="dask").fit(str(tmp_path / "*.parquet"), "d")
+    RCI(backend="dask", mechanism="linear").fit(str(tmp_path / "*.parquet"), "d")
 
 
 def test_the_command_line_fits_on_a_running_cluster(
@@ -277,7 +279,7 @@ def test_a_client_closed_during_the_fit(
 
         monkeypatch.setattr(DaskTable, "gram", closing)
         with pytest.raises(InputError, match="the Dask client was closed during the fit"):
-            RCI(backend="dask").fit(dd.from_pandas(good, 2), "d")
+            RCI(backend="dask", mechanism="linear").fit(dd.from_pandas(good, 2), "d")
 
 
 LONELY_SCHEDULER = """
@@ -332,7 +334,7 @@ def test_a_cluster_that_stays_without_workers(monkeypatch: pytest.MonkeyPatch, g
         cluster_of(0),
         pytest.raises(InputError, match=r"the Dask cluster has had no workers for 0.5 seconds"),
     ):
-        RCI(backend="dask").fit(dd.from_pandas(good, 2), "d")
+        RCI(backend="dask", mechanism="linear").fit(dd.from_pandas(good, 2), "d")
 
 
 def large(tmp_path: Path) -> tuple[Any, RCI]:
@@ -349,15 +351,15 @@ def test_workers_killed_at_random_moments_change_nothing(tmp_path: Path) -> None
     frame, expected = large(tmp_path)
     moments = random.Random(5)
     with cluster_of(2) as client:
-        RCI(variant="plus", backend="dask").fit(frame, "d")  # compiles
+        RCI(variant="plus", backend="dask", mechanism="linear").fit(frame, "d")  # compiles
         began = time.monotonic()
-        RCI(variant="plus", backend="dask").fit(frame, "d")
+        RCI(variant="plus", backend="dask", mechanism="linear").fit(frame, "d")
         undisturbed = time.monotonic() - began
         for _ in range(10):
             address, pid = moments.choice(sorted(client.run(os.getpid).items()))
             killer = threading.Timer(moments.uniform(0, undisturbed), os.kill, (pid, signal.SIGKILL))
             killer.start()
-            model = RCI(variant="plus", backend="dask").fit(frame, "d")
+            model = RCI(variant="plus", backend="dask", mechanism="linear").fit(frame, "d")
             killer.join()
             assert same_model(model, expected)
             while address in client.scheduler_info()["workers"]:
@@ -396,7 +398,7 @@ def test_all_workers_gone_and_a_new_one_joined(
 ) -> None:
     frame, expected = large(tmp_path)
     with cluster_of(2) as client:
-        RCI(variant="plus", backend="dask").fit(frame, "d")  # compiles
+        RCI(variant="plus", backend="dask", mechanism="linear").fit(frame, "d")  # compiles
         start = getattr(place, method)
         calls = iter(range(1, 1_000_000))
 
@@ -409,7 +411,7 @@ def test_all_workers_gone_and_a_new_one_joined(
         monkeypatch.setattr(place, method, start_and_lose)
         too_long = threading.Timer(240, client.close)  # a fit that waits for ever fails
         too_long.start()
-        model = RCI(variant="plus", backend="dask").fit(frame, "d")
+        model = RCI(variant="plus", backend="dask", mechanism="linear").fit(frame, "d")
         too_long.cancel()
         assert next(calls) > call
         assert same_model(model, expected)

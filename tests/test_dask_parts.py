@@ -99,12 +99,16 @@ def kinds_of_fits(frame: pd.DataFrame, folder: Path) -> dict[str, Callable[[], A
     gaps, followed = with_gaps(diagnosed), frame.drop(columns="y")
     measured = frame.drop(columns=["d", "time"])
     return {
-        "diagnosis": lambda: RCI(variant="plus", backend="dask").fit(in_pieces, "d"),
-        "holes": lambda: RCI(backend="dask").fit(dd.from_pandas(gaps, 4), "d"),
-        "held": lambda: RCI(backend="dask").fit(in_pieces.persist(), "d"),
-        "weighted": lambda: RCI(backend="dask", prevalence=0.1).fit(in_pieces, "d"),
-        "follow-up": lambda: RCISurvival(backend="dask").fit(dd.from_pandas(followed, 4), "time", "d"),
-        "number": lambda: RCIRegressor(backend="dask").fit(dd.from_pandas(measured, 4), "y"),
+        "diagnosis": lambda: RCI(variant="plus", backend="dask", mechanism="linear").fit(in_pieces, "d"),
+        "holes": lambda: RCI(backend="dask", mechanism="linear").fit(dd.from_pandas(gaps, 4), "d"),
+        "held": lambda: RCI(backend="dask", mechanism="linear").fit(in_pieces.persist(), "d"),
+        "weighted": lambda: RCI(backend="dask", mechanism="linear", prevalence=0.1).fit(in_pieces, "d"),
+        "follow-up": lambda: RCISurvival(backend="dask", mechanism="linear").fit(
+            dd.from_pandas(followed, 4), "time", "d"
+        ),
+        "number": lambda: RCIRegressor(backend="dask", mechanism="linear").fit(
+            dd.from_pandas(measured, 4), "y"
+        ),
         "order": lambda: DirectLiNGAM(backend="dask").fit(dd.from_pandas(measured, 4)),
     }
 

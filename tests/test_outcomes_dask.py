@@ -83,9 +83,13 @@ def test_the_models_are_those_of_memory(cohort: pd.DataFrame, sizes: list[int]) 
     )  # early times in early partitions
     followed, scored = ordered.drop(columns="egfr"), ordered.drop(columns=["futime", "died"])
     pieces = in_pieces(followed, sizes)
-    check_survival(RCISurvival(backend="dask").fit(pieces, "futime", "died"), survival_in_memory(ordered))
+    check_survival(
+        RCISurvival(backend="dask", mechanism="linear").fit(pieces, "futime", "died"),
+        survival_in_memory(ordered),
+    )
     check_number(
-        RCIRegressor(backend="dask").fit(in_pieces(scored, sizes), "egfr"), number_in_memory(ordered)
+        RCIRegressor(backend="dask", mechanism="linear").fit(in_pieces(scored, sizes), "egfr"),
+        number_in_memory(ordered),
     )
 
 
@@ -107,9 +111,13 @@ def test_parquet_missing_values_levels_and_knowledge(cohort: pd.DataFrame, tmp_p
     holed.drop(columns="egfr").to_parquet(tmp_path / "followed.parquet", row_group_size=80)
     holed.drop(columns=["futime", "died"]).to_parquet(tmp_path / "scored.parquet", row_group_size=80)
     known = {"knowledge": Knowledge(first=["x0"]), "kinds": {"arm": "nominal"}, "mechanism": "linear"}
-    model = RCISurvival(backend="dask", **known).fit(tmp_path / "followed.parquet", "futime", "died")
+    model = RCISurvival(backend="dask", mechanism="linear", **known).fit(
+        tmp_path / "followed.parquet", "futime", "died"
+    )
     check_survival(model, survival_in_memory(holed, **known))
-    number = RCIRegressor(backend="dask", **known).fit(str(tmp_path / "scored.parquet"), "egfr")
+    number = RCIRegressor(backend="dask", mechanism="linear", **known).fit(
+        str(tmp_path / "scored.parquet"), "egfr"
+    )
     check_number(number, number_in_memory(holed, **known))
     assert model.provenance_["missing"]["rows"] == number.provenance_["missing"]["rows"] > 0
 
@@ -272,9 +280,9 @@ def test_arguments_that_do_not_fit_together(cohort: pd.DataFrame) -> None:
         ("with rows on a cluster, time is the name of a column, or a dask Series", cohort["futime"], "died"),
     ):
         with pytest.raises(InputError, match=words):
-            RCISurvival(backend="dask").fit(frame, time, event)
+            RCISurvival(backend="dask", mechanism="linear").fit(frame, time, event)
     with pytest.raises(InputError, match="with rows on a cluster, y is the name of a column"):
-        RCIRegressor(backend="dask").fit(frame, cohort["egfr"])
+        RCIRegressor(backend="dask", mechanism="linear").fit(frame, cohort["egfr"])
     with pytest.raises(InputError, match=r"'futime' \(it is the time\)"):
         RCISurvival(knowledge={"first": ["futime"]}).fit(frame, "futime", "died")
 
@@ -296,7 +304,7 @@ def test_the_outcome_is_no_variable(cohort: pd.DataFrame) -> None:
 
 def test_resamples_and_checks_need_rows_in_memory(cohort: pd.DataFrame) -> None:
     frame = dd.from_pandas(cohort.drop(columns="egfr"), 2)
-    model = RCISurvival(backend="dask").fit(frame, "futime", "died")
+    model = RCISurvival(backend="dask", mechanism="linear").fit(frame, "futime", "died")
     with pytest.raises(InputError):
         model.bootstrap(2)
     shapley = model.shapley_values(frame).compute().to_numpy()
