@@ -320,7 +320,7 @@ def heard() -> Iterator[list[str]]:
 
 def predictor(model: Any, X: pd.DataFrame) -> np.ndarray:
     if isinstance(model, RCIRegressor) and model.outcome == "count":
-        return np.log(model.predict(X))
+        return model._predictor(X)  # predictions are rates
     return model.decision_function(X) if isinstance(model, RCI) else model.predict(X)
 
 

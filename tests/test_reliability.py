@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -282,3 +283,18 @@ def test_lifelike_cohorts_take_it(animal):
     np.testing.assert_allclose(together[e.scored], model.decision_function(animal.X)[e.scored], atol=1e-6)
     assert model.diagnose(animal.X, animal.y).checks
     assert str(model.summary())
+
+
+def test_a_column_that_is_constant_in_whole_rows_is_no_trouble() -> None:
+    """What was measured of it differs only where another value is missing."""
+    rng = np.random.default_rng(0)
+    seen = pd.DataFrame(
+        {"a": rng.laplace(size=120), "b": rng.laplace(size=120), "c": np.repeat([0.0, 1.0], 60)}
+    )
+    seen.loc[60:, "b"] = np.nan
+    y = (seen.a + rng.logistic(size=120) > 0).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", UserWarning)
+        model = RCI(mechanism="linear", reliability={"a": 0.8}).fit(seen, y)
+    assert model.provenance_["reliability"]

@@ -113,7 +113,10 @@ def _measured_with_error(
     if noise is not None:
         whole = values[~np.isnan(values).any(axis=1)]
         if len(whole) >= ROWS_A_COLUMN * values.shape[1]:
-            refuse_impossible(noise, np.atleast_2d(np.corrcoef(whole, rowvar=False)), encoding, columns.sd)
+            varies = np.flatnonzero(np.ptp(whole, axis=0) > 0)  # of others, whole rows tell nothing
+            correlation = np.eye(values.shape[1])
+            correlation[np.ix_(varies, varies)] = np.corrcoef(whole[:, varies], rowvar=False)
+            refuse_impossible(noise, correlation, encoding, columns.sd)
     return replace(encoding, noise=noise)
 
 
