@@ -12,7 +12,7 @@ import pytest
 from command_line import ok, run
 from zoo import ZOO
 
-from rootcausal import RCISurvival
+from rootcausal import RCIRegressor, RCISurvival
 from rootcausal.profiling.findings import Finding
 from rootcausal.profiling.fit_line import fit_arguments, look_arguments
 from rootcausal.profiling.look import Look, look
@@ -435,3 +435,49 @@ def test_a_count_out_of_so_many_has_an_exposure() -> None:
     seen = seen_by(columns, target="died", outcome="count")
     said = [one for one in seen.findings if one.options == (("--exposure", "cases"),)]
     assert len(said) == 1 and "never more than 'cases'" in said[0].sentence
+
+
+def test_parts_of_a_sum_are_no_causes_of_it(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    items = {f"Y{k}": rng.integers(0, 9, N) for k in (1, 2, 3)}
+    columns = {"a": NOISE[:, 0], "b": NOISE[:, 1], **items, "total": sum(items.values())}
+    seen = seen_by(columns, target="total", outcome="continuous")
+    one = named(seen, "the outcome itself")
+    assert one is not None and one.columns == (*items,) and one.in_line and "as a sum" in one.sentence
+    table = pd.DataFrame(columns).drop(columns="total")
+    with pytest.warns(UserWarning, match="to the last digit"):
+        model = RCIRegressor(mechanism="linear").fit(table, columns["total"])
+    checks = model.diagnose(table, columns["total"])
+    (leak,) = [one for one in checks.checks if one.name == "gives_away"]
+    assert leak.verdict == "broken" and set(leak.variables) == {*items}
+    nearly = {**columns, "total": columns["total"] + (np.arange(N) % 2)}
+    assert named(seen_by(nearly, target="total", outcome="continuous"), "the outcome itself") is None
+
+
+def test_the_same_asked_again_is_named_like_the_target() -> None:
+    rng = np.random.default_rng(6)
+    for target, others, apart in (("y1", ("y2", "y3"), "x2"), ("visits", ("novisits", "ovisits"), "school")):
+        columns = {name: rng.poisson(2, N) for name in (target, *others, apart)}
+        one = named(seen_by(columns, target=target, outcome="count"), "named like the target")
+        assert one is not None and one.columns == others
+
+
+def test_pairs_of_times_and_events_that_are_numbered() -> None:
+    rng = np.random.default_rng(7)
+    second = {
+        "time2": np.rint(rng.exponential(500, N)),
+        "infect2": EVENT,
+        "age2": np.rint(NOISE[:, 1] * 9 + 50),
+    }
+    columns = {"a": NOISE[:, 0], "time1": TIME, "infect1": ILL, **second}
+    seen = seen_by(columns, target="infect1", time="time1")
+    assert options(seen, "--after") == ["time2", "infect2"]
+
+
+def test_rows_of_later_visits_know_what_came_after_time_0() -> None:
+    patient = np.repeat(np.arange(N // 3), 3)
+    columns = {"id": patient, "bili": NOISE[:, 0], "days": TIME[patient], "died": EVENT[patient]}
+    one = named(seen_by(columns, target="died", time="days"), "repeated patients")
+    assert one is not None and "immortal time bias" in one.sentence and "the same 'days'" in one.sentence
+    own = named(seen_by({**columns, "days": TIME}, target="died", time="days"), "repeated patients")
+    assert own is not None and "immortal" not in own.sentence

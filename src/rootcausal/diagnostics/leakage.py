@@ -23,6 +23,7 @@ from ..name_hints.endpoints import ends_beside, says_end
 from ..outcomes.follow_up import Spans
 from ..outcomes.survival import concordance_of
 from ..screening.auc import aucs, chance_of, measured_of_both, rank_auc, rows_of_both, smallest_auc
+from ..screening.duplicates import parts_of_sum
 from ..screening.leakage import (
     DOMINATES,
     FEWEST_TO_CONDEMN,
@@ -526,6 +527,10 @@ def check_leakage_of_numbers(checked: Checked, known: F64 | None = None) -> Chec
     alone = [(v, size, _chance_of_correlation(size, measured[v], p)) for v, size in enumerate(found.tolist())]
     ends = [(v, float(found[v]), _chance_of_correlation(float(found[v]), n, p)) for v in asked.ends]
     reasons = asked.beyond("correlation", A_COPY, alone)
+    X = asked.X[:, asked.layout.first_columns]
+    sums = parts_of_sum(y, X if asked.absent is None else np.where(asked.absent, np.nan, X))
+    said = "{name:q} and others make up the outcome exactly, as parts of a sum or a score"
+    reasons += [asked.reason(variable, "broken", 1.0, 0.0, said) for variable in sums]
     reasons += asked.beyond(
         "name of an end, correlation", AN_END + "correlates with the outcome by {size:.2f}", ends
     )

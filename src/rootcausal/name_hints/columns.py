@@ -129,9 +129,15 @@ def says_entry(name: str, low: float, high: float) -> bool:
 
 
 def near(name: str, target: str) -> bool:
-    """Whether a column is named like the target: ``died_30d`` beside ``died``, ``t.tdm`` beside ``e.tdm``."""
-    shared = set(tokens(name)) & set(tokens(target)) - _COMMON
-    return any(len(word) >= 3 and not word.isdigit() for word in shared)
+    """Whether a column is named like the target: ``died_30d`` beside ``died``, ``t.tdm`` beside ``e.tdm``.
+
+    Or ``y2`` beside ``y1``, and ``novisits`` beside ``visits``.
+    """
+    own, parts = tokens(target), tokens(name)
+    shared, ends = set(parts) & set(own) - _COMMON, "".join((*own[-1:], *parts[-1:]))
+    numbered = len(own) > 1 and ends.isdigit() and own[:-1] == parts[:-1]
+    glued = any(len(word) >= 5 and word not in _COMMON and name.casefold().endswith(word) for word in own)
+    return numbered or glued or any(len(word) >= 3 and not word.isdigit() for word in shared)
 
 
 def says_codes(name: str) -> bool:

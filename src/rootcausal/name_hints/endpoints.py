@@ -20,7 +20,7 @@ _IN_THE_COURSE = words(
     "transplant transplanted transplantation response responder responded remission progression progressed "
     "complication complications toxicity rejection rejected reject adjuvant salvage rescue maintenance "
     "consolidation crossover switched readmission readmitted reoperation reintervention gvhd agvhd cgvhd "
-    "reintubated reintubation sequelae gestation gestational"
+    "reintubated reintubation sequelae gestation gestational apgar birthweight bwt"
 )
 _COUNTED = words("visits doses cycles infusions transfusions refills readmissions reoperations refill")
 _HOW_MANY = words("n no nr num number nb count total")
@@ -91,7 +91,7 @@ def says_during(name: str) -> bool:
     """Whether a name is of what begins, or is counted, in the course of a disease: transplant, visits."""
     parts = set(tokens(name))
     counted = bool(parts & _COUNTED) or bool(parts & _HOW_MANY and parts & _COUNTED_WITH)
-    given = bool(parts & _ADJUVANT and parts & _THERAPY)
+    given = bool(parts & _ADJUVANT and parts & _THERAPY) or {"birth", "weight"} <= parts
     return not parts & _EARLIER and (counted or given or bool(parts & _IN_THE_COURSE))
 
 
@@ -193,6 +193,17 @@ def says_whether(time: str, name: str) -> bool:
     stem = re.sub(r"[._ -]?(time|days?|dates?)$", "", short)
     glued = other in (stem, f"d{short[1:]}" if short[:1] == "t" else stem) and bool(stem) and other != short
     return belong_together(time, name) or glued
+
+
+def of_another_event(time: str, event: str, names: Iterable[str]) -> set[str]:
+    """Times and events numbered like these of one pair: time2 and infect2 beside time1 and infect1."""
+    when, whether = (re.fullmatch(r"(.*\D)(\d+)", name) for name in (time, event))
+    if when is None or whether is None or when[2] != whether[2]:
+        return set()
+    all_of, numbered = set(names), re.compile(re.escape(when[1]) + r"(\d+)")
+    found = ((name, numbered.fullmatch(name)) for name in all_of - {time})
+    pairs = [{name, f"{whether[1]}{number[1]}"} for name, number in found if number is not None]
+    return {name for pair in pairs if pair <= all_of for name in pair}
 
 
 def of_series(names: Iterable[str], others: Iterable[str]) -> dict[str, str]:

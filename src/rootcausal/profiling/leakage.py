@@ -17,6 +17,7 @@ from ..name_hints.endpoints import (
     counterparts,
     ends_beside,
     level_says_end,
+    of_another_event,
     of_series,
     says_accrued,
     says_diagnosis,
@@ -27,7 +28,7 @@ from ..name_hints.endpoints import (
 )
 from ..name_hints.visits import measured_later, visits_from
 from ..screening.auc import auc_of
-from ..screening.duplicates import ROWS_A_LEVEL, is_cut, outcome_again, unit
+from ..screening.duplicates import ROWS_A_LEVEL, is_cut, outcome_again, parts_of_sum, unit
 from ..screening.leakage import (
     FEWEST_OF_A_CLASS,
     IMMORTAL,
@@ -81,12 +82,16 @@ def find_itself(
         if linear and c.name not in again and c.codes is not None
         if c.n_observed >= ROWS_TO_CORRELATE and is_cut(c.codes, outcome.numbers)
     }
+    left = [(name, values) for name, values in numbers if linear and name not in again]
+    sums = parts_of_sum(outcome.numbers, np.array([of for _, of in left]).T) if left else []
+    parts = {left[place][0] for place in sums}
     text = "{columns} {names:is|are} {outcome} itself, {how}. The outcome is no cause of itself."
     return [
         finding
         for some, how in (
             (again, "as it is, in another unit or on another scale"),
             (cut, "cut into levels: its ranges do not overlap"),
+            (parts, "or a part of it: together they make it up exactly, as a sum or a score"),
         )
         for finding in about(
             "the outcome itself",
@@ -118,6 +123,7 @@ def find_after(
     beside = ends_beside([*names, target])
     diagnoses = [name for name in names if says_diagnosis(name) and name not in beside]
     beside |= {c.name for c in asked if c.n_different <= MOST_STATES and says_whether(target, c.name)}
+    beside |= of_another_event("" if time is None else time.name, target, names)
     ends = [c.name for c in asked if c.name in beside or (_is_after(c) and c.name not in diagnoses)]
     before = _before_follow_up([c for c in asked if c.name in ends and c.name not in beside], asked, time)
     ends = [name for name in ends if name not in before]

@@ -165,10 +165,11 @@ def look(
     rows = _rows_asked(table.num_rows, table.num_columns)
     of_commas = find_unclear_commas({one.name: unclear[one.name] for one in variables if one.name in unclear})
     variables = _kept(variables, of_commas)
+    followed = next((cells for cells in columns if cells.name == time), None)
     findings = [
         *find_headers(headers),
         *of_commas,
-        *find_ids(variables, kinds, id_column, table, start is not None),
+        *find_ids(variables, kinds, id_column, table, start is not None, followed),
         *find_dates(variables, kinds),
         *find_texts(variables, kinds),
         *find_people(variables, kinds),
@@ -188,12 +189,12 @@ def look(
     findings += _of_the_rest(columns, variables, kinds, findings, rows, told, set(said or {}), sets)
     could = () if target is not None else tuple(candidates(columns, kinds))
     pairs = () if target is not None else tuple(pairs_of(columns, kinds))
-    followed = "" if time is None or no_start else in_words(by_name[time])
+    how_long = "" if time is None or no_start else in_words(by_name[time])
     n_asked = n_rows if rows.size == table.num_rows else rows.size
     out_of = (n_rows, facts, seen.labels, could, tuple(findings), n_asked)
     kind = None if target is None else "matched" if sets is not None else seen.kind
     name = of_strata if sets is None else sets.name
-    found = Look(*out_of, pairs, time, followed, seen.number, kind, name, start)
+    found = Look(*out_of, pairs, time, how_long, seen.number, kind, name, start)
     return found if sets is None else _whole_sets(found, sets, variables, seen, sets.name == strata)
 
 

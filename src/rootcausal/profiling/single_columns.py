@@ -56,6 +56,8 @@ PATIENTS_A_SITE = 15
 # Fewer ids may have each level of a column once by chance; and of these so many must have all levels.
 FEWEST_IDS = 10
 NEARLY_EVERY = 0.9
+# Two rows of a patient may be two eyes, or two events.
+ROWS_OF_VISITS = 3
 # Of rows that are no intervals of follow-up.
 ONE_OF_EACH = "; keeping one row of each is better still"
 
@@ -66,10 +68,11 @@ def find_ids(
     chosen: str | None,
     table: object,
     intervals: bool = False,
+    time: Counted | None = None,
 ) -> list[Finding]:
     """Ids: one of them names the patients (``chosen`` where the user says which), the others are left out.
 
-    Rows may be ``intervals`` of the follow-up of a patient.
+    Rows may be ``intervals`` of the follow-up of a patient, or each know all of it (``time``).
     """
     ids = [cells for cells in columns if kinds[cells.name] == "id"]
     patient = chosen
@@ -80,7 +83,7 @@ def find_ids(
         best = sorted(named, key=lambda cells: not says_patient(cells.name)) or texts
         patient = best[0].name if best else None
     found = [
-        _of_patients(cells, columns, table, cells.name == chosen, intervals)
+        _of_patients(cells, columns, table, cells.name == chosen, intervals, time)
         for cells in ids
         if cells.name == patient
     ]
@@ -102,7 +105,12 @@ def find_ids(
 
 
 def _of_patients(
-    cells: Counted, columns: Sequence[Counted], table: object, believed: bool, intervals: bool
+    cells: Counted,
+    columns: Sequence[Counted],
+    table: object,
+    believed: bool,
+    intervals: bool,
+    time: Counted | None,
 ) -> Finding:
     name, option = cells.name, (("--id", cells.name),)
     n_ids = cells.n_different + len(cells.strange)
@@ -134,7 +142,13 @@ def _of_patients(
         f"{plural(cells.n_rows, 'row')} of {plural(n_ids, 'patient')} (column {quoted(name)}): rows of one "
         f"patient are no new evidence. With --id, resamples are of patients{keep_one}."
     )
-    if arms:
+    if time is not None and not intervals and not arms and _same_within(of_id, time):
+        sentence += (
+            f" All rows of a patient have the same {quoted(time.name)}: what was measured at a later visit "
+            "comes after time 0, and only who lived until then has such a row (immortal time bias). Keep the "
+            "first row of each in the file, or make rows from start to stop (--start)."
+        )
+    elif arms:
         shown = listed([quoted(one) for one in arms], 3)
         sentence += (
             f" Nearly every patient has one row for each level of {shown}, as of a treated and an untreated "
@@ -149,6 +163,14 @@ def _of_patients(
     # Of what says which visit a row is, it is not asked again whether it came after the outcome.
     visits = tuple(("--drop", one) for one in parts if says_end(one))
     return Finding("repeated patients", (name, *arms, *parts), sentence, (*option, *visits), True)
+
+
+def _same_within(of_id: Index, time: Counted) -> bool:
+    """Whether a time is the same in all rows (n,) of a patient, of whom some have three rows or more."""
+    if time.numbers is None or np.bincount(of_id).max() < ROWS_OF_VISITS:
+        return False
+    first = np.unique(of_id, return_index=True)[1]
+    return bool((time.numbers == time.numbers[first][of_id]).all())
 
 
 def _parts_of_patients(of_id: Index, columns: Sequence[Counted]) -> list[str]:

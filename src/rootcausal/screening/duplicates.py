@@ -17,6 +17,8 @@ ROUNDED = 0.9999
 # Of the variance of a column, what two others explain of it where it was computed from them and rounded; and
 # where to look closer, and two are as good as the same.
 MADE, NEARLY = 0.9995, 0.99
+# Of a sum, the largest error relative to its length; and up to so many columns one is looked for.
+EXACT, COLUMNS_IN_A_SUM = 1e-8, 60
 # Fewer rows are a toy, such as those of scikit-learn's checks, whose y is a column: a fit warns of it.
 FEWEST_ROWS = 12
 # Of two values only, a column may well say which.
@@ -114,6 +116,24 @@ def outcome_again(values: F64, columns: Sequence[F64] | F64, *, linear: bool) ->
             if is_copy(float(unit(a) @ unit(b))) if linear else _are_in_one_order(a, b):
                 found.append(c)
     return found
+
+
+def parts_of_sum(values: F64, columns: F64) -> list[int]:
+    """The places of columns (n, q), NaN where missing, of which a number (n,) is the sum, with any weights.
+
+    None where it is no exact one, or rows are too few to tell.
+    """
+    whole = ~np.isnan(columns).any(axis=1) & ~np.isnan(values)
+    n, q = int(whole.sum()), columns.shape[1]
+    if not 1 < q <= COLUMNS_IN_A_SUM or n < 2 * q + FEWEST_ROWS or np.abs(columns[whole]).max() > LARGEST:
+        return []
+    y, X = values[whole] - values[whole].mean(), columns[whole] - columns[whole].mean(axis=0)
+    X = X / np.maximum(np.sqrt((X * X).sum(axis=0)), np.finfo(float).tiny)
+    weights = np.linalg.lstsq(X, y, rcond=None)[0]
+    size = float(np.sqrt(y @ y))
+    if float(np.abs(y - X @ weights).max()) > EXACT * size:
+        return []
+    return np.flatnonzero(np.abs(weights) > EXACT * size).tolist()
 
 
 def _may_be_in_order(values: F64, columns: Sequence[F64] | F64) -> Index:
