@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import zlib
 from contextlib import suppress
 from typing import Any
 
@@ -29,16 +30,8 @@ from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 from rootcausal.data import simulate
 from rootcausal.federated import InProcess, Policy, Site, fit
 from rootcausal.federated.asking import Sites
-from rootcausal.federated.masks import (
-    Masks,
-    fixed,
-    fixed_narrow,
-    narrow_bits,
-    narrow_numbers,
-    numbers,
-    total,
-)
-from rootcausal.federated.messages import Message, MessageError, Step, decoded
+from rootcausal.federated.masks import Masks, Narrow, fixed, numbers, room_of, total
+from rootcausal.federated.messages import USUAL, Message, MessageError, Step, decoded
 from rootcausal.federated.requests import REQUESTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -87,6 +80,44 @@ def test_parameters_mean_what_they_mean_in_one_place(parameters: dict[str, Any])
     same("died", cohort(), **parameters)
     if "variant" not in parameters:
         same("died", with_gaps(cohort(), GAPS), **parameters)
+
+
+@pytest.mark.parametrize(("p", "rounds", "kilobytes"), [(10, 20, 20), (30, 40, 110)])
+def test_a_fit_stays_within_its_rounds_and_bytes(p: int, rounds: int, kilobytes: int) -> None:
+    """Roots are foreseen, and pairs that cannot decide are not asked about."""
+    drawn = simulate(n_samples=1500, n_variables=p + 1, random_state=p)
+    table = pd.DataFrame(drawn.X, columns=drawn.feature_names).assign(died=drawn.y)
+    sizes = (900, 300, 150, 90, 60)
+    model = joint(RCI(), sites_of(table, sizes=sizes))
+    reference, X = pooled(RCI(), table, sizes=sizes)
+    np.testing.assert_array_equal(model.causal_order_, reference.causal_order_)
+    np.testing.assert_allclose(model.shapley_values(X), reference.shapley_values(X), rtol=0, atol=1e-10)
+    cost = model.provenance_["sites"]
+    assert cost["rounds"] <= rounds and cost["bytes"] <= 1000 * kilobytes
+
+
+def test_columns_that_hardly_go_together_are_compared_too() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.laplace(size=(3000, 4)), columns=list("abcd"))
+    table["died"] = np.where(rng.random(3000) < 1 / (1 + np.exp(-table["c"])), "yes", "no")
+    model = joint(RCI(), sites_of(table, sizes=(1000, 1000, 1000)))
+    reference, _ = pooled(RCI(), table, sizes=(1000, 1000, 1000))
+    np.testing.assert_array_equal(model.causal_order_, reference.causal_order_)
+
+
+def test_columns_that_rounding_cannot_tell_apart_are_asked_about_again() -> None:
+    """Two columns whose rows differ by swapping them: whoever comes first wins by the ninth digit at most."""
+    rng = np.random.default_rng(3)
+    half = rng.laplace(size=(300, 2))
+    both = np.concatenate([half, half[:, ::-1] * (1.0 + 1e-9 * rng.normal(size=(300, 1)))])
+    table = pd.DataFrame(both, columns=["a", "b"]).assign(c=rng.laplace(size=600) + both.sum(axis=1))
+    table["died"] = np.where(rng.random(600) < 1 / (1 + np.exp(-table["c"])), "yes", "no")
+    sites = sites_of(table, sizes=(300, 200, 100))
+    model = joint(RCI(), sites)
+    assert any(entry.do == "residual sums to more digits" for entry in sites[0].ledger.entries)
+    reference, X = pooled(RCI(), table, sizes=(300, 200, 100))
+    np.testing.assert_array_equal(model.causal_order_, reference.causal_order_)
+    np.testing.assert_allclose(model.shapley_values(X), reference.shapley_values(X), rtol=0, atol=1e-10)
 
 
 def test_a_site_without_a_case_or_a_level_takes_part() -> None:
@@ -284,19 +315,29 @@ def test_masked_sums_are_noise_alone_and_exact_together() -> None:
 
 
 @pytest.mark.parametrize("rows", [30, 3_270, 1_000_000, 400_000_000])
-def test_sums_of_known_size_travel_in_half_the_bytes_as_exactly_as_rows_are_summed(rows: int) -> None:
-    rng, bits = np.random.default_rng(0), narrow_bits(rows)
-    values = [rng.normal(size=40) * rows for _ in range(5)]
-    hidden = [Masks(KEY, i, 5).hide_narrow(one, "request", "sums", bits) for i, one in enumerate(values)]
-    assert all(one.nbytes == 8 * 40 for one in hidden)
-    said = narrow_numbers(np.sum(hidden, axis=0, dtype=np.uint64), bits)
-    np.testing.assert_allclose(said, sum(values), rtol=0.0, atol=1e-14 * rows)
-    halves = np.concatenate(hidden).astype(np.float64) / 2.0**64
+@pytest.mark.parametrize("bytes_each", [3, 4, 6, 8])
+def test_sums_of_known_size_travel_in_few_bytes_to_as_many_digits(rows: int, bytes_each: int) -> None:
+    rng, narrow, room = np.random.default_rng(0), Narrow(bytes_each, 1), room_of(rows, 5)
+    values = [rng.normal(size=40) * rows / 20 for _ in range(5)]
+    hidden = [
+        Masks(KEY, i, 5).hide_narrow(one, "request", "sums", narrow, room) for i, one in enumerate(values)
+    ]
+    assert all(one.nbytes == bytes_each * 40 for one in hidden)
+    digits = max(2.0 ** -(8 * bytes_each - 9), 4e-15)
+    np.testing.assert_allclose(narrow.total(hidden, room), sum(values), rtol=0.0, atol=digits * rows)
+    halves = np.concatenate([one.ravel() for one in hidden]).astype(np.float64) / 2.0**8
     assert abs(halves.mean() - 0.5) < 0.06 and 0.25 < halves.std() < 0.33
-    assert not (Masks(KEY, 0, 5).hide_narrow(values[0], "another", "sums", bits) == hidden[0]).any()
-    for wrong in (3_000.0 * rows, np.inf, np.nan):
+    other = Masks(KEY, 0, 5).hide_narrow(values[0], "another", "sums", narrow, room)
+    assert (other == hidden[0]).mean() < 0.05
+    for wrong in (300.0 * rows, np.inf, np.nan):
         with pytest.raises(InputError, match="too large"):
-            fixed_narrow(np.array([wrong]), bits, 5)
+            narrow.fixed(np.array([wrong]), room, 5)
+
+
+def test_counts_stay_whole() -> None:
+    narrow = Narrow(5, whole=True)
+    hidden = [Masks(KEY, i, 3).hide_narrow(np.array([4.0, 10**9]), "r", "n", narrow, 0) for i in range(3)]
+    assert narrow.total(hidden, 0).tolist() == [12.0, 3e9]
 
 
 def test_a_step_that_is_far_too_long_is_unlikely_and_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -541,7 +582,8 @@ def sealed(header: bytes, data: bytes) -> bytes:
     """A message with the right digest around whatever it holds."""
     import hashlib
 
-    body = b"RCS1" + struct.pack("<I", len(header)) + header + data
+    packing = zlib.compressobj(zdict=USUAL)
+    body = b"RCS1" + packing.compress(struct.pack("<I", len(header)) + header + data) + packing.flush()
     return body + hashlib.sha256(body).digest()
 
 
@@ -556,8 +598,9 @@ def mutated(rng: np.random.Generator, encoded: bytes) -> bytes:
     if kind == 2:
         body[rng.integers(len(body))] ^= 1 << int(rng.integers(8))
         return bytes(body)
-    (length,) = struct.unpack("<I", body[4:8])
-    header, data = body[8 : 8 + length], bytes(body[8 + length : -32])
+    plain = bytearray(zlib.decompressobj(zdict=USUAL).decompress(bytes(body[4:-32])))
+    (length,) = struct.unpack("<I", plain[:4])
+    header, data = plain[4 : 4 + length], bytes(plain[4 + length :])
     if kind == 3:
         header[rng.integers(len(header))] = int(rng.integers(32, 127))
         return sealed(bytes(header), data)

@@ -17,7 +17,7 @@ from ..wording import listed, one_line, quoted
 from . import masks
 from .messages import Message, MessageError, Step, decoded, digest_of
 from .requests import REQUESTS, Sizes
-from .site import bits_of, refuse_name
+from .site import refuse_name
 
 #: accept(site, answer): empty where it is the answer that was asked for, or else why it is not.
 Accept = Callable[[str, bytes], str]
@@ -104,9 +104,8 @@ class Sites:
         if self.masked:
             request = REQUESTS[step.do]
             if name in request.narrow:
-                whole = np.asarray(np.sum(parts, axis=0, dtype=np.uint64))  # modulo 2^64
-                return masks.narrow_numbers(whole, self.sizes.bits[step.fields["table"]])
-            return masks.numbers(masks.total(parts), bits_of(request, name))
+                return request.narrow[name].total(parts, self.sizes.room)
+            return masks.numbers(masks.total(parts), request.bits)
         total = parts[0].copy()
         for part in parts[1:]:
             total = total + part
@@ -216,10 +215,12 @@ class Asked:
         shapes = request.answer(asked, self._sites.sizes)
         if masked:
             shapes = {
-                name: shape if name in request.narrow else (*shape, 2) for name, shape in shapes.items()
+                name: (*shape, request.narrow[name].bytes if name in request.narrow else 2)
+                for name, shape in shapes.items()
             }
         if {name: one.shape for name, one in told.arrays.items()} != shapes:
             raise MessageError(f"the answer to {asked.do!r} is of another size")
-        for one in told.arrays.values():
-            if one.dtype.kind != ("u" if masked else "f") or (not masked and not np.isfinite(one).all()):
+        for name, one in told.arrays.items():
+            kind = np.float64 if not masked else np.uint8 if name in request.narrow else np.uint64
+            if one.dtype != kind or not np.isfinite(one).all():
                 raise MessageError(f"the answer to {asked.do!r} holds what are no sums")

@@ -49,6 +49,7 @@ from .asking import SiteError, Sites, Transport
 from .disclosure import NUMBERS_A_VALUE
 from .heterogeneity import differences, in_words, remembered
 from .holdings import Agreed
+from .masks import room_of
 from .messages import Step
 from .tables import FederatedIncomplete, FederatedRaw, Rows, as_moments, moments_step
 
@@ -61,7 +62,7 @@ NEEDS_ROWS = {
     "limits": "draw values of patients beyond them",
     "competing": "follows patients after other events",
 }
-ALL_ROWS = {"raw": 0, "only": None}
+ALL_ROWS = {"raw": 0}
 
 
 def fit(
@@ -232,6 +233,9 @@ def _described(
     counts, moments = sites.ask(Step("rows"), moments_step(ALL_ROWS, np.zeros(units.size), units))
     at_zero = as_moments(moments, units)
     n, incomplete, _ = (round(one) for one in counts["rows"].tolist())
+    room = room_of(n, len(sites.names))
+    sites.keep(Step("room", {"bits": room}))
+    sites.sizes = replace(sites.sizes, room=room)
     refuse_few_rows(n)
     sites.values = int((at_zero.values.sum(axis=0) * np.ones(units.size)).sum())
     missing = n - at_zero.values.sum(axis=0) * np.ones(units.size)

@@ -3,8 +3,9 @@
 Each site takes one Newton step from the effects of all sites to its own, by its own rows: δ with the variance
 v. Then Q = Σ δ²/v − (Σ δ/v)² / Σ 1/v is chi-squared with one degree less than there are sites, where effects
 are the same everywhere (Cochran 1954). Errors of the joint model are uncorrelated over all rows; where a
-mechanism is another one at some site, they are correlated there, and the same Q of their mean products, with
-the variance that rows show, says so. All three sums are over sites, so that a key hides what each site has.
+mechanism is another one at some site, they are correlated there, and the same Q of their mean products, which
+are zero over all of them, with the variance that rows show, says so. All are sums over sites, so that a key
+hides what each site has.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from scipy.stats import chi2
 from ..method.table import F64, Index, LossSums
 from ..wording import listed, quoted
 from .messages import Step
+from .sums import A_UNIT
 from .tables import Rows
 
 # Of all tests of effects together, and of all tests of arrows; Bonferroni's correction.
@@ -65,20 +67,23 @@ class Differences:
 
 def differences(rows: Rows) -> Differences | None:
     """Ask the sites, about the fit that was just made; None where a prevalence weighs their rows."""
-    if rows.best is None or rows.n_tables != 1 or rows.best[0].arrays["cols"].size == 0:
+    if not rows.likelihoods or rows.weighted:
         return None
-    asked, sums = rows.best
-    step = Step("differences", {**asked.fields, "likelihood": asked.do}, asked.arrays)
+    asked, likelihood = list(rows.likelihoods.values())[-1]
+    if not asked.arrays["cols"].size:
+        return None
+    here, sums = likelihood.best
+    step = Step("differences", {**asked.fields, "likelihood": asked.do}, {**asked.arrays, "beta": here})
     by_site: dict[str, tuple[F64, F64]] = {}
     (told,) = rows.sites.ask(step)
-    n_sites = round(float(told["sites"]))
+    n_sites, n = (round(one) for one in told["sites"].tolist())
     noise = _noise(asked.do, sums, rows.n)
     effects, of_effects = _cochran(told["effects"] / np.array([[noise], [noise], [noise]]), n_sites)
-    arrows, _ = _cochran(told["arrows"], n_sites)
+    arrows = _alike(told["apart"] / A_UNIT, told["spread"], n, n_sites)
     if not rows.sites.masked:
-        here = asked.arrays["beta"][: asked.arrays["cols"].size]
+        here = here[: asked.arrays["cols"].size]
         for name, one in rows.sites.last_told().items():
-            if one["sites"]:
+            if one["sites"].any():
                 variance = noise / one["effects"][2]
                 by_site[name] = here + one["effects"][1] * variance / noise, np.sqrt(variance)
     return Differences(n_sites, effects, of_effects, arrows, by_site)
@@ -100,6 +105,16 @@ def _cochran(sums: F64, n_sites: int) -> tuple[F64, F64]:
     if not free:
         return np.ones(q.size), np.zeros(q.size)
     return chi2.sf(q, free), np.maximum(1.0 - free / np.maximum(q, 1e-300), 0.0)
+
+
+def _alike(apart: F64, square: F64, n: int, n_sites: int) -> F64:
+    """(m,) p-values that mean products of errors are the same everywhere: over all rows they are zero.
+
+    By Σ n δ² over sites, and the sum of the squares of these products over rows, which need not be what
+    independent errors would have.
+    """
+    variance = np.maximum(square / max(n, 1), np.finfo(float).tiny)
+    return chi2.sf(apart / variance, max(n_sites - 1, 1)) if n_sites > 1 else np.ones(apart.size)
 
 
 def remembered(

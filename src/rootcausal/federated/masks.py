@@ -6,8 +6,9 @@ one site sends is, to whoever lacks the key of the sites, noise. The masks are d
 that the sites share and the coordinator does not have, and from the request that is answered, so that no
 mask is ever used twice (as a one-time pad must not be).
 
-Where the size of sums is known beforehand, as it is of standardized columns, they travel in half the bytes:
-as whole numbers modulo 2^64, of a unit that is as small beside the number of rows as a float's last digit.
+Where the size of sums is known beforehand, as it is of standardized columns, they travel in fewer bytes: as
+whole numbers modulo 2^64, or less, of a unit that is small beside the number of rows. Eight bytes lose no
+digit of a float; statistics that only decide who comes first take five.
 
 This is additive masking by pairs (Bonawitz et al. 2017) with one key that the sites agree on beforehand, in
 place of one for each pair: sites trust each other with their masks, and nobody else.
@@ -29,6 +30,7 @@ from ..method.table import F64
 from ..wording import shown
 
 U64 = NDArray[np.uint64]
+U8 = NDArray[np.uint8]
 
 #: Of the key, in bytes.
 KEY_BYTES = 32
@@ -37,8 +39,6 @@ KEY_BYTES = 32
 BITS_BEHIND = 64
 # Of 128 bits one is the sign, and some are for adding up sites.
 MOST_BITS = 119
-# Of 64, this leaves sums room for some hundred times the number of rows.
-NARROW_BITS, MOST_NARROW_BITS = 50, 62
 TOO_LARGE = "a sum is too large, or no number, and cannot be masked: give columns another unit"
 
 
@@ -59,6 +59,60 @@ def key_of(path: Path) -> bytes:
             "to every site, and to nobody else"
         )
     return key
+
+
+@dataclass(frozen=True)
+class Narrow:
+    """How numbers travel whose size is known beforehand.
+
+    Attributes
+    ----------
+    bytes : of each.
+    spare : they are at most 2^spare times as large as rows are many.
+    whole : whether they are counts, which have nothing behind the point.
+    """
+
+    bytes: int = 8
+    spare: int = 0
+    whole: bool = False
+
+    def bits(self, room: int) -> int:
+        """How many bits they have behind the point; ``room`` is what the number of rows needs before it."""
+        return 0 if self.whole else self.most_bits - self.spare - room
+
+    @property
+    def most_bits(self) -> int:
+        """One is the sign, and one is for the rounding of sums."""
+        return 8 * self.bytes - 2
+
+    def fits(self, values: F64, room: int, n_sites: int) -> bool:
+        """Whether values can be masked, and the sums of so many sites."""
+        return bool((np.abs(values) < np.ldexp(1.0, self.most_bits - self.bits(room)) / n_sites).all())
+
+    def fixed(self, values: F64, room: int, n_sites: int) -> U64:
+        """(...) of values (...): whole numbers of 2^-bits, modulo 2^64."""
+        if not self.fits(values, room, n_sites):
+            raise InputError(TOO_LARGE)
+        return np.rint(np.ldexp(values, self.bits(room))).astype(np.int64).view(np.uint64)
+
+    def packed(self, whole: U64) -> U8:
+        """(..., bytes) of numbers (...) modulo 2^(8 bytes)."""
+        apart = np.ascontiguousarray(whole, dtype="<u8").reshape(*whole.shape, 1).view(np.uint8)
+        return apart[..., : self.bytes]
+
+    def total(self, parts: Sequence[U8], room: int) -> F64:
+        """(...) the values that the sum of what all sites sent stands for."""
+        padded = np.zeros((len(parts), *parts[0].shape[:-1], 8), dtype=np.uint8)
+        padded[..., : self.bytes] = parts
+        whole = np.sum(padded.view("<u8")[..., 0].astype(np.uint64), axis=0, dtype=np.uint64)
+        unused = 64 - 8 * self.bytes
+        signed = np.asarray(np.left_shift(whole, np.uint64(unused))).view(np.int64) >> unused
+        return np.ldexp(signed.astype(np.float64), -self.bits(room))
+
+
+def room_of(n_rows: int, n_sites: int) -> int:
+    """How many bits sums over so many rows need before the point, and their masked parts."""
+    return n_rows.bit_length() + n_sites.bit_length()
 
 
 @dataclass(frozen=True)
@@ -84,13 +138,13 @@ class Masks:
             total = added(total, mask if sign > 0 else negated(mask))
         return total
 
-    def hide_narrow(self, values: F64, request: str, name: str, bits: int) -> U64:
-        """(...) of values (...), each in 64 bits."""
-        total = fixed_narrow(values, bits, self.n_sites)
+    def hide_narrow(self, values: F64, request: str, name: str, narrow: Narrow, room: int) -> U8:
+        """(..., bytes) of values (...)."""
+        total = narrow.fixed(values, room, self.n_sites)
         for mask, sign in self._masks(f"{request}|{name}", values.size):
             mask = mask.reshape(total.shape)
             total = total + mask if sign > 0 else total - mask
-        return total
+        return narrow.packed(total)
 
     def _masks(self, what: str, size: int) -> Iterator[tuple[U64, int]]:
         """(size,) for each other site, with the sign that it has here."""
@@ -113,28 +167,6 @@ def fixed(values: F64, bits: int = BITS_BEHIND) -> U64:
     low = np.floor(np.ldexp(scaled - high, 64))
     whole = np.stack([low.astype(np.uint64), high.astype(np.uint64)], axis=-1)
     return np.where((values < 0)[..., None], negated(whole), whole)
-
-
-def narrow_bits(n_rows: int) -> int:
-    """How many bits behind the point sums over so many rows of standardized columns have in 64 bits."""
-    return max(0, NARROW_BITS - n_rows.bit_length())
-
-
-def fits_narrow(values: F64, bits: int, n_sites: int) -> bool:
-    """Whether values can be masked in 64 bits each, and the sums of so many sites."""
-    return bool((np.abs(values) < np.ldexp(1.0, MOST_NARROW_BITS - bits) / n_sites).all())
-
-
-def fixed_narrow(values: F64, bits: int, n_sites: int) -> U64:
-    """(...) of values (...): whole numbers of 2^-bits, modulo 2^64."""
-    if not fits_narrow(values, bits, n_sites):
-        raise InputError(TOO_LARGE)
-    return np.rint(np.ldexp(values, bits)).astype(np.int64).view(np.uint64)
-
-
-def narrow_numbers(whole: U64, bits: int) -> F64:
-    """(...) the values that (...) stand for."""
-    return np.ldexp(whole.view(np.int64).astype(np.float64), -bits)
 
 
 def numbers(whole: U64, bits: int = BITS_BEHIND) -> F64:

@@ -2,10 +2,11 @@
 
 A message is a header in JSON and arrays of little-endian numbers, with a digest of both at the end:
 
-    RCS1 | length of the header | header | arrays, one after the other | SHA-256 of all before
+    RCS1 | zlib(length of the header | header | arrays, one after the other) | SHA-256 of all before
 
-The header says the session, the number of the message in it, the site, and the steps, each with its fields
-and the type and shape of its arrays. Nothing of it is believed: a message that is cut short, changed, of
+Of an array the first bytes of all numbers come first, then the second ones, which zlib packs better. The
+header says the session, the number of the message in it, the site, and the steps, each with its fields and
+the type and shape of its arrays. Nothing of it is believed: a message that is cut short, changed, of
 another version, too large, or of other types than numbers is refused with a sentence.
 """
 
@@ -15,6 +16,7 @@ import hashlib
 import json
 import math
 import struct
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -24,14 +26,25 @@ import numpy as np
 from ..wording import quoted
 
 MAGIC = b"RCS1"
-VERSION = 2
+VERSION = 3
 # A header lists steps and the levels of columns; arrays are sums over rows.
 MOST_HEADER = 1 << 24
 MOST_BYTES = 1 << 28
 MOST_STEPS = 1 << 12
 MOST_DIMENSIONS = 4
-DTYPES = ("<f8", "<i8", "<u8")
+DTYPES = ("<f8", "<i8", "<u8", "|u1")
 DIGEST = hashlib.sha256().digest_size
+# What headers have in common, so that they pack to little.
+USUAL = (
+    b'[["gradient","|u1",[],["among","|u1",[],["across","|u1",[],["of_baseline","|u1",[],["beside","|u1",[0,6]],'
+    b'{"do":"logit sums","fields":{"table":0},"arrays":[["cols","<i8",[]],["beta","<f8",[]]]}]}'
+    b'"arrays":[["roots","<i8",[]],["place","<i8",[]],["i","<i8",[]],["j","<i8",[]]]}]}'
+    b'{"do":"regress out","fields":{"table":0,"root":1},"arrays":[["cols","<i8",[]]]},'
+    b'{"do":"residual sums","fields":{},"arrays":[["sums","|u1",[,2,3]]]}]}'
+    b'"why":"","have":null,"steps":[{"do":'
+    b'{"version":3,"kind":"request","session":"","number":,"site":"","of":"","why":"","have":null,"steps":['
+    b'{"version":3,"kind":"answer","session":"'
+)
 
 Kind = Literal["request", "answer", "refusal"]
 KINDS: tuple[Kind, ...] = ("request", "answer", "refusal")
@@ -89,9 +102,10 @@ class Message:
             arrays = []
             for name, array in step.arrays.items():
                 whole = np.asarray(array, order="C")
-                kind = "<u8" if whole.dtype.kind == "u" else "<i8" if whole.dtype.kind == "i" else "<f8"
+                kind = "|u1" if whole.dtype == np.uint8 else f"<{whole.dtype.kind}8"
                 arrays.append([name, kind, list(whole.shape)])
-                chunks.append(whole.astype(kind, copy=False).tobytes())
+                flat = whole.astype(kind, copy=False).ravel()
+                chunks.append(flat.view(np.uint8).reshape(flat.size, flat.itemsize).T.tobytes())
             plain.append({"do": step.do, "fields": dict(step.fields), "arrays": arrays})
         header = {
             "version": VERSION,
@@ -105,33 +119,46 @@ class Message:
             "steps": plain,
         }
         text = json.dumps(header, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode()
-        body = b"".join([MAGIC, struct.pack("<I", len(text)), text, *chunks])
+        packing = zlib.compressobj(zdict=USUAL)
+        plain_bytes = b"".join([struct.pack("<I", len(text)), text, *chunks])
+        body = MAGIC + packing.compress(plain_bytes) + packing.flush()
         return body + hashlib.sha256(body).digest()
 
 
 def digest_of(encoded: bytes) -> str:
     """By which an answer says what it is the answer to."""
-    return hashlib.sha256(encoded).hexdigest()
+    return hashlib.sha256(encoded).hexdigest()[:32]
 
 
 def decoded(encoded: bytes) -> Message:
     """The message; MessageError where it is none."""
-    start = len(MAGIC) + 4
     if len(encoded) > MOST_BYTES:
         raise MessageError(f"it has {len(encoded):,} bytes, more than any message")
-    if len(encoded) < start + DIGEST or not encoded.startswith(MAGIC):
+    if len(encoded) < len(MAGIC) + DIGEST or not encoded.startswith(MAGIC):
         raise MessageError("it is no message, or only the beginning of one")
     body, digest = encoded[:-DIGEST], encoded[-DIGEST:]
     if hashlib.sha256(body).digest() != digest:
         raise MessageError("it was cut short or changed on its way")
-    (length,) = struct.unpack("<I", body[len(MAGIC) : start])
-    if length > min(MOST_HEADER, len(body) - start):
+    plain = _unpacked(body[len(MAGIC) :])
+    length = int.from_bytes(plain[:4], "little")
+    if len(plain) < 4 or length > min(MOST_HEADER, len(plain) - 4):
         raise MessageError("its header is longer than it is")
     try:
-        header = json.loads(body[start : start + length], parse_constant=_no_constant)
+        header = json.loads(plain[4 : 4 + length], parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise MessageError("its header is no JSON") from None
-    return _checked(header, body[start + length :])
+    return _checked(header, plain[4 + length :])
+
+
+def _unpacked(packed: bytes) -> bytes:
+    unpacking = zlib.decompressobj(zdict=USUAL)
+    try:
+        plain = unpacking.decompress(packed, MOST_BYTES)
+    except zlib.error:
+        raise MessageError("what it holds is not packed as messages are") from None
+    if not unpacking.eof or unpacking.unused_data:
+        raise MessageError("it holds more than any message, or only the beginning of one")
+    return plain
 
 
 def _no_constant(text: str) -> Any:
@@ -180,10 +207,12 @@ def _step(step: Any, data: bytes, at: int) -> tuple[Step, int]:
             raise MessageError("one of its arrays is none")
         if len(shape) > MOST_DIMENSIONS or not all(_is_count(length) for length in shape):
             raise MessageError(f"the array {quoted(name)} has no shape")
-        size = 8 * math.prod(shape)
+        count, wide = math.prod(shape), np.dtype(kind).itemsize
+        size = wide * count
         if size > len(data) - at:
             raise MessageError(f"the array {quoted(name)} is longer than the message")
-        values = np.frombuffer(data, dtype=kind, count=size // 8, offset=at).reshape(shape)
+        apart = np.frombuffer(data, dtype=np.uint8, count=size, offset=at).reshape(wide, count)
+        values = np.ascontiguousarray(apart.T).view(kind).reshape(shape)
         found[name] = values.astype(values.dtype.newbyteorder("="))
         at += size
     return Step(step["do"], fields, found), at

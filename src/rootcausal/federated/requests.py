@@ -6,21 +6,28 @@ A request that changes what the site keeps (``keeps``) has no answer, and travel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..method.table import LARGEST
-from .masks import NARROW_BITS
+from .masks import Narrow
 from .messages import MessageError, Step
 
 Shape = tuple[int, ...]
 Check = Callable[[Any], bool]
 
 MOST_COLUMNS = 100_000
+# In bits, of the number of rows and of sites.
+MOST_ROOM = 36
 STAGES = "stage sums"
+COARSE, FINE = "residual sums", "residual sums to more digits"
+LOGLIKS = "log-likelihoods"
+# Of a step that was too long; hundreds of sites can say so at once.
+TINY_LOGLIK = -(2.0**50)
+LEVEL_SUMS = ("score", "curvature", "score_with", "curvature_with", "curvature_square")
 
 
 @dataclass(frozen=True)
@@ -32,13 +39,13 @@ class Sizes:
     classes : 2 where rows have labels, else 1.
     graded : whether rows have a null score.
     tables : how many columns each standardized table has, by its handle.
-    bits : how many bits behind the point its sums have in 64 bits.
+    room : how many bits sums over the rows of all sites need before the point; 0 before that is known.
     """
 
     classes: int = 2
     graded: bool = False
     tables: Mapping[int, int] = field(default_factory=dict)
-    bits: Mapping[int, int] = field(default_factory=dict)
+    room: int = 0
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ class Request:
     keeps : whether the site changes what it keeps.
     sums : whether the answer is a sum over the rows of all sites, which may be masked.
     bits : how many bits behind the point it has then.
-    narrow : its arrays that are at most as large as rows are many, about, and go in 64 bits then.
+    narrow : those of its arrays that go in fewer bytes then, since their size is known.
     """
 
     words: str
@@ -65,7 +72,7 @@ class Request:
     keeps: bool = False
     sums: bool = True
     bits: int = 64
-    narrow: Sequence[str] = ()
+    narrow: Mapping[str, Narrow] = field(default_factory=dict)
 
     def refuse(self, step: Step) -> None:
         """Refuse fields and arrays that are not as they have to be."""
@@ -115,11 +122,13 @@ def _raw(value: Any) -> bool:
 
 
 def _bits(value: Any) -> bool:
-    return _whole(value) and value <= NARROW_BITS
+    return _whole(value) and value <= MOST_ROOM
 
 
-def _only(value: Any) -> bool:
-    return value is None or (_whole(value) and value in (0, 1))
+def _weights(value: Any) -> bool:
+    """What a row of each class counts for."""
+    fine = isinstance(value, list) and len(value) in (0, 2)
+    return fine and all(isinstance(one, float) and 0.0 < one <= LARGEST for one in value)
 
 
 def triangle(k: int) -> int:
@@ -139,16 +148,6 @@ def _gram_of(step: Step, sizes: Sizes) -> dict[str, Shape]:
     return {"gram": (c, triangle(k))}
 
 
-def _pairs(step: Step, sizes: Sizes) -> dict[str, Shape]:
-    return {"sums": (step.arrays["i"].size, 2, 2)}
-
-
-def _leading(step: Step, sizes: Sizes) -> dict[str, Shape]:
-    # What the first q and the first q are to each other is in the first part already.
-    m, q = step.arrays["cols"].size, step.fields["q"]
-    return {"of_rows": (2, q, m), "of_others": (2, q, m - q)}
-
-
 def _loss(step: Step, sizes: Sizes) -> dict[str, Shape]:
     k, size = step.arrays["cols"].size, step.arrays["beta"].size
     b = size - k
@@ -166,8 +165,7 @@ def _loss(step: Step, sizes: Sizes) -> dict[str, Shape]:
 
 def _levels(step: Step, sizes: Sizes) -> dict[str, Shape]:
     d, m = step.arrays["discrete"].size, step.arrays["cols"].size
-    wide = ("score_with", "curvature_with", "curvature_square")
-    return {"score": (d,), "curvature": (d,), **dict.fromkeys(wide, (d, m))}
+    return {name: (d, m) if "_" in name else (d,) for name in LEVEL_SUMS}
 
 
 def _joint(step: Step, sizes: Sizes) -> dict[str, Shape]:
@@ -177,17 +175,30 @@ def _joint(step: Step, sizes: Sizes) -> dict[str, Shape]:
 
 TABLE = {"table": _whole}
 COLS = {"cols": ("i", 1)}
-RAW = {"raw": _raw, "only": _only}
+RAW = {"raw": _raw}
 SCALED = {"mean": ("f", 1), "sd": ("f", 1)}
 VIEW = {**COLS, **SCALED, "scores": ("f", 1), "weights": ("f", 1), "joint_mean": ("f", 1), "joint": ("f", 1)}
 LOSS = Request("", TABLE, {**COLS, "beta": ("f", 1)}, _loss)
 
 
-# Of these each row adds, at coefficients that may be right, at most its own standardized values, about.
-NARROW_LOSS = ("gradient", "among", "across", "of_baseline")
+RESIDUALS = Request(
+    "",
+    TABLE,
+    dict.fromkeys(("roots", "place", "i", "j"), ("i", 1)),
+    lambda step, sizes: {"sums": (step.arrays["i"].size, 2)},
+)
+
+# Each row adds at most its own standardized values, or their product, about. Statistics that only decide
+# which column comes first are rounded; where that leaves two as good as equal, they are asked for again.
+FULL, DECIDING, DECIDING_FINE, COUNTED = Narrow(7, 4), Narrow(4), Narrow(6), Narrow(5, whole=True)
+OF_LEVELS = Narrow(6, 6)
+# At coefficients that may be right. What a second derivative is wrong by, the next step mends.
+GRADIENT, CURVATURE, OF_LABELS = Narrow(8, 8), Narrow(7, 5), Narrow(6, 1)
 
 
-def _loss_of(words: str, bits: int = 64, narrow: Sequence[str] = ()) -> Request:
+def _loss_of(words: str, bits: int = 64, curvature: Narrow = CURVATURE) -> Request:
+    parts = ("among", "across", "of_baseline", "beside")
+    narrow = {"gradient": GRADIENT, **dict.fromkeys(parts, curvature)}
     return Request(words, TABLE, LOSS.arrays, _loss, bits=bits, narrow=narrow)
 
 
@@ -206,6 +217,7 @@ REQUESTS: dict[str, Request] = {
             "levels": (sum(len(some) + 1 for some in step.fields["levels"].values()),),
             "labels": (len(step.fields["labels"]),),
         },
+        narrow={"levels": COUNTED, "labels": COUNTED},
     ),
     "outcome sums": Request(
         "number of rows, sum and sum of squares of the outcome",
@@ -229,13 +241,16 @@ REQUESTS: dict[str, Request] = {
     "rows": Request(
         "number of rows, and of those that lack a value or all of them",
         answer=lambda step, sizes: {"rows": (3,)},
+        narrow={"rows": COUNTED},
     ),
+    "room": Request("", {"bits": _bits}, keeps=True),
     "moments": Request(
         "sums and sums of squares of each column, by class, and how many values they are of",
         {**RAW},
         {"shift": ("f", 1), "unit": ("f", 1)},
         _moments,
         bits=96,
+        narrow={"count": COUNTED, "measured": COUNTED},
     ),
     "gram": Request(
         "sums of products of each two standardized columns",
@@ -248,58 +263,63 @@ REQUESTS: dict[str, Request] = {
         {},
         VIEW,
         _joint,
+        narrow=dict.fromkeys(("total", "product", "unknown"), FULL),
     ),
     "fill": Request("", {"seed": _whole}, VIEW, keeps=True),
-    "standardize": Request("", {**RAW, **TABLE, "bits": _bits}, {**COLS, **SCALED}, keeps=True),
+    "standardize": Request("", {**RAW, **TABLE, "weights": _weights}, {**COLS, **SCALED}, keeps=True),
     # --- a standardized table ------------------------------------------------------------------------------
     "table gram": Request(
         "sums of products of each two standardized columns",
         {**TABLE, "by_class": _truth},
         {},
         _gram_of,
-        narrow=("gram",),
+        narrow={"gram": FULL},
     ),
     "column sums": Request(
         "two entropy statistics of each standardized column",
         TABLE,
         {},
         lambda step, sizes: {"sums": (sizes.tables[step.fields["table"]], 2)},
-        narrow=("sums",),
+        narrow={"sums": DECIDING_FINE},
     ),
     "with correlations": Request("", TABLE, {"r": ("f", 1)}, keeps=True),
     "regress out": Request("", {**TABLE, "root": _whole}, COLS, keeps=True),
-    "pair sums": Request(
-        "two entropy statistics of the residuals of pairs of columns",
+    COARSE: Request(
+        "two entropy statistics of residuals of columns given another one, and roots that may come next",
         TABLE,
-        {"i": ("i", 1), "j": ("i", 1)},
-        _pairs,
-        narrow=("sums",),
+        RESIDUALS.arrays,
+        RESIDUALS.answer,
+        narrow={"sums": DECIDING},
     ),
-    "leading pair sums": Request(
-        "two entropy statistics of the residuals of pairs of columns",
-        {**TABLE, "q": _whole},
-        COLS,
-        _leading,
-        narrow=("of_rows", "of_others"),
+    FINE: Request(
+        "the same again, to more digits, where two columns are as good as equal",
+        TABLE,
+        RESIDUALS.arrays,
+        RESIDUALS.answer,
+        narrow={"sums": DECIDING_FINE},
     ),
-    "logit sums": _loss_of(
-        "log-likelihood of the labels and its derivatives",
-        narrow=NARROW_LOSS,
-    ),
+    "logit sums": _loss_of("log-likelihood of the labels and its derivatives", curvature=OF_LABELS),
     "square sums": _loss_of("least squares of the outcome and their derivatives"),
-    "hazard sums": _loss_of(
-        "log-likelihood of follow-up and its derivatives, by intervals of time", bits=40, narrow=NARROW_LOSS
-    ),
+    "hazard sums": _loss_of("log-likelihood of follow-up and its derivatives, by intervals of time", bits=40),
     STAGES: _loss_of("log-likelihood of the stages and its derivatives"),
+    LOGLIKS: Request(
+        "log-likelihood of the outcome alone, at points between two sets of coefficients",
+        {**TABLE, "likelihood": _text},
+        {**COLS, "start": ("f", 1), "end": ("f", 1), "parts": ("f", 1)},
+        lambda step, sizes: {"logliks": (step.arrays["parts"].size,)},
+        bits=40,
+    ),
     "differences": Request(
         "how far effects and arrows here are from those of all sites, weighted by how exactly they are known",
         {**TABLE, "likelihood": _text},
         {**COLS, "beta": ("f", 1)},
         lambda step, sizes: {
             "effects": (3, step.arrays["cols"].size),
-            "arrows": (3, triangle(step.arrays["cols"].size)),
-            "sites": (),
+            "apart": (triangle(step.arrays["cols"].size),),
+            "spread": (triangle(step.arrays["cols"].size),),
+            "sites": (2,),
         },
+        narrow={"apart": Narrow(3, whole=True), "spread": Narrow(3, 7), "sites": COUNTED},
     ),
     # --- its discrete columns ------------------------------------------------------------------------------
     "level counts": Request(
@@ -307,6 +327,7 @@ REQUESTS: dict[str, Request] = {
         TABLE,
         {**COLS, "edges": ("F", 2)},
         lambda step, sizes: {"counts": (step.arrays["cols"].size, step.arrays["edges"].shape[1] + 1)},
+        narrow={"counts": COUNTED},
     ),
     "with levels": Request("", TABLE, {**COLS, "edges": ("F", 2), "thresholds": ("F", 2)}, keeps=True),
     "level sums": Request(
@@ -314,12 +335,14 @@ REQUESTS: dict[str, Request] = {
         TABLE,
         {"discrete": ("i", 1), "cols": ("i", 1)},
         _levels,
+        narrow=dict.fromkeys(LEVEL_SUMS, OF_LEVELS),
     ),
     "level pair sums": Request(
         "likelihoods of pairs of columns, and their derivatives",
         TABLE,
         {"discrete": ("i", 1), "cols": ("i", 1), "intercept": ("f", 1), "slope": ("f", 1)},
         lambda step, sizes: {"sums": (step.arrays["cols"].size, 6)},
+        narrow={"sums": OF_LEVELS},
     ),
     "shift levels": Request(
         "",

@@ -21,16 +21,14 @@ from ..wording import one_line, plural, quoted
 from .disclosure import LEAST_ROWS, NUMBERS_A_VALUE, Minimum
 from .holdings import FOLLOW_UP, LABELS, NUMBER, Agreed, Holdings
 from .ledger import Ledger
-from .masks import BITS_BEHIND, KEY_BYTES, Masks, fits_narrow
+from .masks import KEY_BYTES, Masks
 from .messages import Message, MessageError, Step, decoded, digest_of
-from .requests import Request, Sizes, request_of
+from .requests import TINY_LOGLIK, Request, request_of
 from .sums import Sums
 
 # Requests with an answer in one session; a fit of 50 columns asks about 70 times.
 BUDGET = 2_000
 MOST_NAME = 60
-# Of a step that was too long; hundreds of sites can say so at once.
-TINY_LOGLIK = -(2.0**50)
 
 
 @dataclass(frozen=True)
@@ -185,9 +183,8 @@ class Site:
             told = result.arrays if result.arrays else result.fields
             self.ledger.note(message.session, message.number, step.do, request.words, masks is not None, told)
             if masks is not None:
-                sizes = Sizes() if self._rows is None else self._rows.sizes
-                bits = sizes.bits.get(step.fields.get("table", -1), 0)
-                result = _masked(result, masks, request, f"{digest}|{place}", bits)
+                room = 0 if self._rows is None else self._rows.sizes.room
+                result = _masked(result, masks, request, f"{digest}|{place}", room)
             answers.append(result)
         return Message("answer", message.session, message.number, self.name, answers, of=digest).encoded()
 
@@ -255,19 +252,19 @@ class Site:
     }
 
 
-def _masked(result: Step, masks: Masks, request: Request, what: str, narrow_bits: int) -> Step:
+def _masked(result: Step, masks: Masks, request: Request, what: str, room: int) -> Step:
     """The same, of which only the total over all sites makes sense."""
-    hidden = {}
-    for name, plain in _told_of_far_steps(result.arrays, masks, request, narrow_bits).items():
+    hidden: dict[str, np.ndarray] = {}
+    for name, plain in _told_of_far_steps(result.arrays, masks, request, room).items():
         if name in request.narrow:
-            hidden[name] = masks.hide_narrow(plain, what, name, narrow_bits)
+            hidden[name] = masks.hide_narrow(plain, what, name, request.narrow[name], room)
         else:
-            hidden[name] = masks.hide(plain, what, name, bits_of(request, name))
+            hidden[name] = masks.hide(plain, what, name, request.bits)
     return replace(result, arrays=hidden)
 
 
 def _told_of_far_steps(
-    arrays: Mapping[str, np.ndarray], masks: Masks, request: Request, narrow_bits: int
+    arrays: Mapping[str, np.ndarray], masks: Masks, request: Request, room: int
 ) -> dict[str, np.ndarray]:
     """Sums as they are; of a likelihood whose derivatives are too large to be masked, that it is tiny.
 
@@ -275,17 +272,11 @@ def _told_of_far_steps(
     the step that led there was too long, and is made shorter, as it is where all rows are in one place.
     """
     plain = {name: np.asarray(values, dtype=np.float64) for name, values in arrays.items()}
-    narrow = [plain[name] for name in request.narrow if name in plain]
-    if any(np.isnan(one).any() for one in narrow):
-        return plain  # which is refused
-    if "loglik" in plain and not all(fits_narrow(one, narrow_bits, masks.n_sites) for one in narrow):
+    if "loglik" not in plain or any(np.isnan(plain[name]).any() for name in request.narrow):
+        return plain  # of which the second is refused
+    if not all(one.fits(plain[name], room, masks.n_sites) for name, one in request.narrow.items()):
         return {**{name: np.zeros_like(one) for name, one in plain.items()}, "loglik": np.array(TINY_LOGLIK)}
     return plain
-
-
-def bits_of(request: Request, name: str) -> int:
-    """How many bits behind the point an array of an answer has; counts are as large as cohorts."""
-    return BITS_BEHIND if name in ("count", "measured") else request.bits
 
 
 def refuse_name(name: str) -> None:

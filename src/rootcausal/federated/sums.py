@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -14,11 +15,12 @@ from ..method.missing.gaussian import JointGaussian
 from ..method.missing.pooled import PooledRaw, RawPart
 from ..method.missing.sums import DRAWS, Imputer, IncompleteRaw, View
 from ..method.population import ClassWeights
-from ..method.table import ColumnMoments, Index, LossSums, RawTable
+from ..method.table import F64, ColumnMoments, Index, LossSums, RawTable, Table
+from ..method.weighted import Part, WeightedTable
 from .disclosure import Minimum
 from .holdings import OpenRows
 from .messages import MessageError, Step
-from .requests import REQUESTS, STAGES, Sizes, symmetric, upper
+from .requests import COARSE, FINE, LOGLIKS, REQUESTS, STAGES, TINY_LOGLIK, Sizes, symmetric, upper
 
 # Of follow-up, stages and labels: which likelihood a table has, by what is known of its rows.
 LIKELIHOODS = {
@@ -31,6 +33,9 @@ MOST_TABLES = 4
 # Of a site, for effects of its own.
 ROWS_A_COLUMN = 5
 TINY = 1e-12
+# How far products of errors are apart is told in whole units, as many to a squared deviation, and at most so
+# many of them; squares of products are on average at most so large.
+A_UNIT, MOST_APART, MOST_SQUARE = 64.0, 2.0**18, 100.0
 
 
 class Sums:
@@ -43,12 +48,12 @@ class Sums:
         self._tables: dict[int, Any] = {}
         self._widths: dict[int, int] = {}
         self._sizes: dict[int, int] = {}
-        self._bits: dict[int, int] = {}
+        self._room = 0
         self._told, self._values = 0, int(np.isfinite(rows.values).sum())
 
     @property
     def sizes(self) -> Sizes:
-        return Sizes(self._rows.classes, self._rows.known.ndim == 2, self._widths, self._bits)
+        return Sizes(self._rows.classes, self._rows.known.ndim == 2, self._widths, self._room)
 
     def result(self, step: Step) -> Step | None:
         """The answer, or None where the step is only kept."""
@@ -78,16 +83,11 @@ class Sums:
         return {"rows": self._rows.counts}
 
     def _raw(self, step: Step) -> Any:
-        """The rows that are asked about; None where there are none."""
-        raw, only = self._raws.get(step.fields["raw"]), step.fields["only"]
+        """The rows that are asked about."""
+        raw = self._raws.get(step.fields["raw"])
         if raw is None:
             raise MessageError("missing values were not filled in yet")
-        if only is None:
-            return raw
-        if self._rows.classes < 2 or isinstance(raw, IncompleteRaw):
-            raise MessageError("these rows have no classes")
-        raw = raw.by_class()[only]
-        return raw if raw.shape[0] else None
+        return raw
 
     def _complete(self, step: Step, cols: Index) -> RawTable | None:
         raw = self._raw(step)
@@ -183,12 +183,20 @@ class Sums:
         handle, cols = step.fields["table"], step.arrays["cols"]
         if handle in self._tables or len(self._tables) >= MOST_TABLES:
             raise MessageError("there is such a table already, or too many")
-        raw = self._complete(step, cols)
+        raw, scaled = self._complete(step, cols), (cols, step.arrays["mean"], step.arrays["sd"])
         self._widths[handle], self._sizes[handle] = cols.size, 0 if raw is None else raw.shape[0]
-        self._bits[handle] = step.fields["bits"]
-        self._tables[handle] = (
-            None if raw is None else raw.standardize(cols, step.arrays["mean"], step.arrays["sd"])
-        )
+        self._tables[handle] = None if raw is None else self._weighted(raw, step.fields["weights"], scaled)
+
+    def _weighted(self, raw: RawTable, weights: list[float], scaled: tuple[Index, F64, F64]) -> Table:
+        """A table in which the rows of each class count as much as they were said to."""
+        if not weights:
+            return raw.standardize(*scaled)
+        if self._rows.classes < 2:
+            raise MessageError("these rows have no classes")
+        classes = zip(raw.by_class(), weights, strict=True)
+        # A site may have rows of one class only.
+        here = [(rows, weight) for rows, weight in classes if rows.shape[0]]
+        return WeightedTable([Part(rows.standardize(*scaled), weight, 1.0) for rows, weight in here])
 
     # --- a standardized table -------------------------------------------------------------------------------
 
@@ -216,35 +224,57 @@ class Sums:
         table = self._table(step)
         return None if table is None else {"sums": table.column_sums()}
 
-    def _pair_sums(self, step: Step) -> Mapping[str, Any] | None:
-        i, j = step.arrays["i"], step.arrays["j"]
-        table = self._table(step, i, j)
-        if i.size != j.size:
-            raise MessageError("pairs have two columns each")
-        return None if table is None else {"sums": table.pair_sums(i, j)}
-
-    def _leading(self, step: Step) -> Mapping[str, Any] | None:
-        cols, q = step.arrays["cols"], step.fields["q"]
-        table = self._table(step, cols)
-        if not 0 < q <= cols.size:
-            raise MessageError("the first columns are some of all that are asked about")
+    def _residual_sums(self, step: Step) -> Mapping[str, Any] | None:
+        """Of i given j, ``place`` of the roots besides; the table itself stays as it is."""
+        roots, place, i, j = (step.arrays[name] for name in ("roots", "place", "i", "j"))
+        table = self._table(step, roots, i, j)
+        if not place.size == i.size == j.size or (place.size and place.max() > roots.size):
+            raise MessageError("each pair has two columns, and a place among the roots")
+        if np.unique(roots).size < roots.size or any(
+            np.isin(roots[:number], some[place == number]).any()
+            for number in range(1, roots.size + 1)
+            for some in (i, j)
+        ):
+            raise MessageError("what was regressed out is in no pair")
         if table is None:
             return None
-        sums = table.to_host(table.leading_pair_sums(cols, q))
-        return {"of_rows": sums[0], "of_others": sums[1][:, :, q:]}
+        here = copy.deepcopy(table) if roots.size else table
+        sums = np.empty((i.size, 2))
+        for number in range(roots.size + 1):
+            now, later = place == number, place > number
+            sums[now] = _given(here, i[now], j[now])
+            if later.any():
+                left = np.union1d(np.union1d(i[later], j[later]), roots[number + 1 :])
+                here = here.regress_out(int(roots[number]), left)
+        return {"sums": sums}
 
     def _loss(self, step: Step) -> Mapping[str, Any] | None:
-        cols, beta = step.arrays["cols"], step.arrays["beta"]
-        table, handle = self._table(step, cols), step.fields["table"]
-        outcome = self._rows.agreed.outcome
-        likelihood = LIKELIHOODS[outcome.name]
-        if step.do != likelihood or beta.size != cols.size + outcome.start.size:
-            raise MessageError(f"{step.do!r} is not of the outcome that was agreed on")
+        table = self._with_likelihood(step, step.do, "beta")
         if table is None:
             return None
-        self._minimum.refuse_products(self._sizes[handle], cols.size + 1)
-        sums: LossSums = getattr(table, likelihood.replace(" ", "_"))(cols, beta)
-        return loss_arrays(sums, cols.size, step.do == STAGES)
+        cols = step.arrays["cols"]
+        self._minimum.refuse_products(self._sizes[step.fields["table"]], cols.size + 1)
+        return loss_arrays(
+            _likelihood(table, step.do, cols, step.arrays["beta"]), cols.size, step.do == STAGES
+        )
+
+    def _logliks(self, step: Step) -> Mapping[str, Any] | None:
+        asked = step.fields["likelihood"]
+        table = self._with_likelihood(step, asked, "start", "end")
+        if table is None:
+            return None
+        cols, start, end, parts = (step.arrays[name] for name in ("cols", "start", "end", "parts"))
+        points = start + parts[:, None] * (end - start)
+        told = [_likelihood(table, asked, cols, point).loglik for point in points]
+        return {"logliks": np.maximum(told, TINY_LOGLIK)}
+
+    def _with_likelihood(self, step: Step, asked: str, *points: str) -> Any:
+        """The table, where this is the likelihood of its outcome and points in it have that many numbers."""
+        cols, outcome = step.arrays["cols"], self._rows.agreed.outcome
+        size = cols.size + outcome.start.size
+        if asked != LIKELIHOODS[outcome.name] or any(step.arrays[name].size != size for name in points):
+            raise MessageError(f"{asked!r} is not of the outcome that was agreed on")
+        return self._table(step, cols)
 
     def _differences(self, step: Step) -> Mapping[str, Any] | None:
         """One Newton step from the effects of all sites to those of this one, and its correlations of errors.
@@ -252,26 +282,26 @@ class Sums:
         A site with too few rows for effects of its own says nothing.
         """
         cols, beta, handle = step.arrays["cols"], step.arrays["beta"], step.fields["table"]
-        asked = Step(step.fields["likelihood"], {}, {"cols": cols, "beta": beta})
-        n, k = self._sizes.get(handle, 0), cols.size
-        outcome = self._rows.agreed.outcome
-        if asked.do != LIKELIHOODS[outcome.name] or beta.size != k + outcome.start.size:
-            raise MessageError("this likelihood is not of the outcome that was agreed on")
-        table = self._table(step, cols)
+        n, k, asked = self._sizes.get(handle, 0), cols.size, step.fields["likelihood"]
+        table = self._with_likelihood(step, asked, "beta")
         if table is None or n < ROWS_A_COLUMN * (k + 1):
             return None
         self._minimum.refuse_products(n, k + 1)
-        sums: LossSums = getattr(table, asked.do.replace(" ", "_"))(cols, beta)
+        sums = _likelihood(table, asked, cols, beta)
         # What the baseline of this site is does not count: it is profiled out.
         inverse = np.linalg.pinv(sums.hessian, hermitian=True)
         variance = np.maximum(np.diagonal(inverse)[:k], TINY)
         apart = (inverse @ sums.gradient)[:k]
-        mean, of_mean = (upper(one) for one in _products(table, cols, n))
+        mean, square = (upper(one) for one in _products(table, cols, n))
         return {
             "effects": np.stack([apart**2 / variance, apart / variance, 1.0 / variance]),
-            "arrows": np.stack([mean**2 / of_mean, mean / of_mean, 1.0 / of_mean]),
-            "sites": np.array(1.0),
+            "apart": np.minimum(n * mean**2 * A_UNIT, MOST_APART),
+            "spread": n * np.minimum(square, MOST_SQUARE),
+            "sites": np.array([1.0, n]),
         }
+
+    def _keep_room(self, step: Step) -> None:
+        self._room = step.fields["bits"]
 
     def _level_counts(self, step: Step) -> Mapping[str, Any] | None:
         cols, edges = step.arrays["cols"], step.arrays["edges"]
@@ -345,15 +375,17 @@ _ANSWERS: Mapping[str, Callable[[Sums, Step], Mapping[str, Any] | None]] = {
     "expected": Sums._expected,
     "table gram": Sums._table_gram,
     "column sums": Sums._column_sums,
-    "pair sums": Sums._pair_sums,
-    "leading pair sums": Sums._leading,
+    COARSE: Sums._residual_sums,
+    FINE: Sums._residual_sums,
     "differences": Sums._differences,
+    LOGLIKS: Sums._logliks,
     "level counts": Sums._level_counts,
     "level sums": Sums._level_sums,
     "level pair sums": Sums._level_pair_sums,
     **dict.fromkeys(LIKELIHOODS.values(), Sums._loss),
 }
 _KEEPING: Mapping[str, Callable[[Sums, Step], None]] = {
+    "room": Sums._keep_room,
     "fill": Sums._fill,
     "standardize": Sums._standardize,
     "with correlations": Sums._correlations,
@@ -361,6 +393,20 @@ _KEEPING: Mapping[str, Callable[[Sums, Step], None]] = {
     "with levels": Sums._give_levels,
     "shift levels": Sums._shift_levels,
 }
+
+
+def _likelihood(table: Table, asked: str, cols: Index, beta: F64) -> LossSums:
+    sums: LossSums = getattr(table, asked.replace(" ", "_"))(cols, beta)
+    return sums
+
+
+def _given(table: Table, i: Index, j: Index) -> F64:
+    """(m, 2) sums of residuals of i given j; of pairs of which both are asked for, both in one."""
+    first, second = np.minimum(i, j), np.maximum(i, j)
+    pairs, which = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
+    sums = table.pair_sums(*pairs)
+    given: F64 = sums[which.ravel(), (i > j).astype(np.intp)]
+    return given
 
 
 def _whole(rows: OpenRows) -> IncompleteRaw:
@@ -371,18 +417,14 @@ def _whole(rows: OpenRows) -> IncompleteRaw:
 
 
 def _products(table: Any, cols: Index, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """(k, k) each: the mean product of each two errors over n patients, and the variance of that mean.
-
-    It is the one that their rows show: errors that are uncorrelated need not be independent.
-    """
+    """(k, k) each: the mean product of each two errors over n patients, and the mean of its square."""
     parts = [(part.table, part.patients) for part in getattr(table, "parts", ())] or [(table, 1.0)]
     total, square = np.zeros((2, cols.size, cols.size))
     for part, weight in parts:
         errors = part.columns[cols]
         total += weight * (errors @ errors.T)
         square += weight * (errors**2 @ (errors**2).T)
-    mean = total / n
-    return mean, np.maximum(square / n - mean**2, TINY) / n
+    return total / n, square / n
 
 
 def _classes(gram: np.ndarray, step: Step) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,16 +11,20 @@ import numpy as np
 from ..backends.cpu.loops import COMPILED
 from ..method.missing.gaussian import JointGaussian
 from ..method.missing.sums import Imputer, JointSums, View
-from ..method.moments import regressed_correlations
+from ..method.moments import regressed_correlations, residual_scale
 from ..method.ordering.entropy import block_penalties
+from ..method.population import ClassWeights
 from ..method.table import F64, ColumnMoments, Index, KnownEntropies, LevelSums, LossSums
 from .asking import Sites
-from .masks import narrow_bits
+from .likelihood import Likelihood
 from .messages import Step
-from .requests import symmetric, upper
+from .requests import COARSE, DECIDING, FINE, LOGLIKS, symmetric, upper
+from .search import SitesSearch, Wanted
 from .sums import loss_sums
 
 BACKEND = "sites"
+# Of Σ x², the share that a mean may have: what is left of it, about the mean, keeps all digits but one.
+NEAR_ZERO = 0.9
 # A round trip to hospitals costs more than any number of pairs of columns.
 PAIRS_A_ROUND = 1 << 20
 
@@ -39,7 +43,9 @@ class Rows:
     at_zero : moments about zero, which came with the first look.
     grams : that were asked for before.
     n_tables : standardized tables so far.
-    best : of the likelihood, where it was highest so far: its request, and its sums.
+    weighted : whether rows of some table count by their class.
+    likelihoods : of tables, by what is asked of which columns.
+    about : of the rows that were described last, sums about which values.
     """
 
     sites: Sites
@@ -50,7 +56,9 @@ class Rows:
     at_zero: ColumnMoments
     grams: dict[bytes, F64] = field(default_factory=dict)
     n_tables: int = 0
-    best: tuple[Step, LossSums] | None = None
+    weighted: bool = False
+    likelihoods: dict[bytes, tuple[Step, Likelihood]] = field(default_factory=dict)
+    about: tuple[F64, ColumnMoments] | None = None
 
     @property
     def n(self) -> int:
@@ -58,28 +66,32 @@ class Rows:
 
 
 class FederatedRaw:
-    """A cohort at several sites, as it came or (``raw`` 1) filled in; or of it class ``only``."""
+    """A cohort at several sites, as it came or (``raw`` 1) filled in; its classes may count differently."""
 
     backend = BACKEND
 
     def __init__(
-        self, rows: Rows, units: F64, raw: int = 0, only: int | None = None, n: int | None = None
+        self, rows: Rows, units: F64, raw: int = 0, n: int | None = None, weights: Sequence[float] = ()
     ) -> None:
-        self._rows, self._units, self._raw, self._only = rows, units, raw, only
-        counted = rows.n if only is None else int(rows.count[only])
-        self._n = counted if n is None else n
+        self._rows, self._units, self._raw = rows, units, raw
+        self._n = rows.n if n is None else n
+        self._weights = list(weights)
 
     @property
     def shape(self) -> tuple[int, int]:
         return self._n, self._units.size
 
     def column_moments(self, shift: F64) -> ColumnMoments:
-        if not shift.any() and self._raw == 0 and self._only is None:
-            return self._rows.at_zero
-        return moments_of(self._rows.sites, self._which, shift, self._units)
+        at_zero = self._rows.at_zero
+        if self._raw == 0 and (not shift.any() or _near_zero(at_zero, shift)):
+            moments = _shifted(at_zero, shift)
+        else:
+            moments = moments_of(self._rows.sites, self._which, shift, self._units)
+        self._rows.about = shift, moments
+        return moments
 
     def gram(self, cols: Index, mean: F64, sd: F64) -> F64:
-        key = _key(self._which, cols, mean, sd)
+        key = _key({**self._which, "weights": []}, cols, mean, sd)
         if key not in self._rows.grams:
             step = Step(
                 "gram",
@@ -91,23 +103,30 @@ class FederatedRaw:
         return self._rows.grams[key]
 
     def by_class(self) -> tuple[FederatedRaw, FederatedRaw]:
-        controls, cases = (FederatedRaw(self._rows, self._units, self._raw, only) for only in (0, 1))
-        return controls, cases
+        raise NotImplementedError("sites weigh classes themselves")
+
+    def weighted(self, weights: ClassWeights) -> FederatedRaw:
+        counts = () if weights.equal else (float(weights.controls), float(weights.cases))
+        return FederatedRaw(self._rows, self._units, self._raw, self._n, counts)
 
     def standardize(self, cols: Index, mean: F64, sd: F64) -> FederatedTable:
         rows = self._rows
         handle, rows.n_tables = rows.n_tables, rows.n_tables + 1
-        bits = narrow_bits(rows.n)
-        about = {**self._which, "table": handle, "bits": bits}
+        rows.weighted |= bool(self._weights)
+        about = {**self._which, "table": handle, "weights": self._weights}
         rows.sites.keep(Step("standardize", about, {"cols": cols, "mean": mean, "sd": sd}))
         known = rows.sites.sizes
-        tables, of_tables = {**known.tables, handle: cols.size}, {**known.bits, handle: bits}
-        rows.sites.sizes = replace(known, tables=tables, bits=of_tables)
-        return FederatedTable(rows, handle, (self._n, cols.size), key=_key(self._which, cols, mean, sd))
+        rows.sites.sizes = replace(known, tables={**known.tables, handle: cols.size})
+        key = _key({**self._which, "weights": self._weights}, cols, mean, sd)
+        cases = None
+        if rows.about is not None and not self._weights and rows.count.size == 2:
+            shift, moments = rows.about
+            cases = (moments.total[1, cols] + moments.count[1] * (shift[cols] - mean)) / sd
+        return FederatedTable(rows, handle, (self._n, cols.size), key=key, cases=cases)
 
     @property
-    def _which(self) -> dict[str, int | None]:
-        return {"raw": self._raw, "only": self._only}
+    def _which(self) -> dict[str, int]:
+        return {"raw": self._raw}
 
 
 class FederatedIncomplete:
@@ -158,14 +177,20 @@ class FederatedTable:
         shape: tuple[int, int],
         correlation: F64 | None = None,
         key: bytes = b"",
+        search: SitesSearch | None = None,
+        cases: F64 | None = None,
     ) -> None:
+        """``cases`` (k,) are sums over the patients with the disease; None where there is no such thing."""
         self.shape = shape
         self._rows, self._handle, self._key = rows, handle, key
         self._correlation = np.empty((0, 0)) if correlation is None else correlation
         self._column_sums: F64 | None = None
+        self._search, self._cases = search, cases
 
-    def own_search(self) -> None:
-        return None
+    def own_search(self) -> SitesSearch:
+        assert self._column_sums is not None, "entropies of columns come before any search"
+        self._search = SitesSearch(self.shape[1], self.shape[0], self._column_sums, self._searched_sums)
+        return self._search
 
     def gram(self) -> F64:
         # Both are asked for first, and by everybody.
@@ -187,20 +212,39 @@ class FederatedTable:
 
     def with_correlations(self, r: F64) -> FederatedTable:
         self._keep("with correlations", {"r": upper(r)})
-        return self._next(r.copy())
+        table = self._next(r.copy())
+        if self._search is not None:
+            self._search.told(table._correlation)
+        return table
 
     def correlations(self, columns: int | Index) -> F64:
         return self._correlation[columns].copy()
 
     def pair_sums(self, i: Index, j: Index) -> F64:
-        return self._ask("pair sums", {"i": i, "j": j})["sums"]
+        if self._search is not None:
+            # What is not known yet is asked for with all else that decides who comes next.
+            return np.stack([self._search.known(i, j), self._search.known(j, i)], axis=1)
+        both = np.concatenate([i, j]), np.concatenate([j, i])
+        nothing = np.empty(0, dtype=np.intp)
+        sums = self._residual_sums(Wanted(nothing, np.zeros(2 * i.size, dtype=np.intp), *both))
+        return np.stack(np.split(sums, 2), axis=1)
 
     def leading_pair_sums(self, cols: Index, q: int) -> F64:
-        told = self._ask("leading pair sums", {"cols": cols}, q=q)
-        of_rows, others = told["of_rows"], told["of_others"]
-        # Of two among the first, either has the other in its row.
-        of_columns = np.concatenate([np.swapaxes(of_rows[:, :, :q], 1, 2), others], axis=2)
-        return np.stack([of_rows, of_columns])
+        i, j = (some.ravel() for some in np.broadcast_arrays(cols[:q, None], cols))
+        sums = self.pair_sums(i, j).reshape(q, cols.size, 2, 2)
+        return np.moveaxis(sums, (2, 3), (0, 1))
+
+    def _residual_sums(self, wanted: Wanted) -> F64:
+        return np.asarray(self._ask(FINE, wanted._asdict())["sums"])
+
+    def _searched_sums(self, wanted: Wanted, fine: bool) -> F64:
+        return self._with_doubt(self._ask(FINE if fine else COARSE, wanted._asdict())["sums"], fine)
+
+    def _with_doubt(self, sums: F64, fine: bool) -> F64:
+        """(m, 3) sums (m, 2), and the standard deviation of rounding a row: every site rounds its own."""
+        sites, room = self._rows.sites, self._rows.sites.sizes.room
+        last = np.ldexp(np.sqrt(len(sites.names) / 12.0), -DECIDING.bits(room)) / self.shape[0]
+        return np.column_stack([sums, np.full(len(sums), 0.0 if fine or not sites.masked else last)])
 
     def block_penalties(
         self, sums: F64, own: F64, n_rows: int, known: KnownEntropies | None = None
@@ -211,8 +255,13 @@ class FederatedTable:
         return np.asarray(array)
 
     def regress_out(self, root: int, cols: Index) -> FederatedTable:
+        if self._cases is not None:
+            r = self._correlation[root, cols]
+            self._cases[cols] = (self._cases[cols] - r * self._cases[root]) * residual_scale(r)
         regressed_correlations(self._correlation, root, cols)
         self._keep("regress out", {"cols": cols}, root=root)
+        if self._search is not None:
+            self._search.take_out(root)
         return self._next(self._correlation)
 
     def logit_sums(self, cols: Index, beta: F64) -> LossSums:
@@ -241,7 +290,17 @@ class FederatedTable:
         return self._next(self._correlation)
 
     def level_sums(self, discrete: Index, cols: Index) -> LevelSums:
-        return LevelSums(**self._ask("level sums", {"discrete": discrete, "cols": cols}))
+        step = self._step("level sums", {"discrete": discrete, "cols": cols}, {})
+        if self._search is None or cols.size < 2:
+            (levels,) = self._rows.sites.ask(step)
+            return LevelSums(**levels)
+        # A search among all of these comes next.
+        candidates = np.sort(np.concatenate([discrete, cols]))
+        wanted = self._search.wanted(candidates, np.isin(candidates, discrete))
+        of_pairs = self._step(COARSE, wanted._asdict(), {})
+        levels, residuals = self._rows.sites.ask(step, of_pairs)
+        self._search.take_in(wanted, self._with_doubt(residuals["sums"], fine=False))
+        return LevelSums(**levels)
 
     def level_pair_sums(self, discrete: Index, cols: Index, intercept: F64, slope: F64) -> F64:
         arrays = {"discrete": discrete, "cols": cols, "intercept": intercept, "slope": slope}
@@ -253,15 +312,38 @@ class FederatedTable:
         return self._next(self._correlation)
 
     def _loss(self, do: str, cols: Index, beta: F64) -> LossSums:
-        step = self._step(do, {"cols": cols, "beta": beta}, {})
-        (answer,) = self._rows.sites.ask(step)
-        sums, best = loss_sums(answer, cols.size), self._rows.best
-        if best is None or sums.loglik >= best[1].loglik or best[0].arrays["cols"].size != cols.size:
-            self._rows.best = step, sums
-        return sums
+        likelihoods, about = self._rows.likelihoods, self._step(do, {"cols": cols}, {})
+        key = _key(about.fields, cols) + do.encode()
+        if key not in likelihoods:
+
+            def told(at: F64) -> LossSums:
+                if self._cases is not None and not at[:-1].any():
+                    return self._at_the_baseline(self._cases[cols], float(at[-1]))
+                return loss_sums(self._ask(do, {"cols": cols, "beta": at}), cols.size)
+
+            def logliks(start: F64, end: F64, parts: F64) -> F64:
+                arrays = {"cols": cols, "start": start, "end": end, "parts": parts}
+                (answer,) = self._rows.sites.ask(Step(LOGLIKS, {**about.fields, "likelihood": do}, arrays))
+                return np.asarray(answer["logliks"])
+
+            likelihoods[key] = about, Likelihood(told, logliks)
+        return likelihoods[key][1].at(beta)
+
+    def _at_the_baseline(self, cases: F64, baseline: float) -> LossSums:
+        """The likelihood of labels where no error has an effect: errors have unit variance, and go together
+        with none but the label.
+        """
+        n, n_cases, k = self.shape[0], float(self._rows.count[1]), cases.size
+        risk = 1.0 / (1.0 + np.exp(-baseline))
+        information = np.full(k + 1, risk * (1.0 - risk) * (n - 1))
+        information[k] = risk * (1.0 - risk) * n
+        loglik = n_cases * baseline - n * np.logaddexp(0.0, baseline)
+        return LossSums(float(loglik), np.append(cases, n_cases - n * risk), np.diag(information))
 
     def _next(self, correlation: F64) -> FederatedTable:
-        return FederatedTable(self._rows, self._handle, self.shape, correlation)
+        return FederatedTable(
+            self._rows, self._handle, self.shape, correlation, search=self._search, cases=self._cases
+        )
 
     def _ask(self, do: str, arrays: Mapping[str, np.ndarray] | None = None, **fields: Any) -> Any:
         (answer,) = self._rows.sites.ask(self._step(do, arrays or {}, fields))
@@ -274,6 +356,20 @@ class FederatedTable:
         # Plain integers, whatever the method counts by.
         plain = {name: int(value) for name, value in fields.items()}
         return Step(do, {"table": self._handle, **plain}, arrays)
+
+
+def _near_zero(moments: ColumnMoments, shift: F64) -> bool:
+    """Whether sums about zero lose hardly a digit when they are taken about these values instead."""
+    square = moments.square.sum(axis=0)
+    return bool((shift * shift * moments.values.sum(axis=0) <= NEAR_ZERO * square).all())
+
+
+def _shifted(moments: ColumnMoments, shift: F64) -> ColumnMoments:
+    values, total, score = moments.values, moments.total, moments.score
+    if score is not None:
+        score = np.stack([score[0] - shift * score[1], score[1], score[2]])
+    square = moments.square - shift * (2.0 * total - values * shift)
+    return replace(moments, total=total - values * shift, square=square, score=score)
 
 
 def moments_of(sites: Sites, which: Mapping[str, Any], shift: F64, units: F64) -> ColumnMoments:

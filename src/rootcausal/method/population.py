@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from .table import F64, Index, RawTable, Table
 from .weighted import Part, WeightedTable
@@ -55,8 +55,20 @@ class ClassWeights:
         return sums.sum(axis=0) if self.equal else self.controls * sums[0] + self.cases * sums[1]
 
 
+@runtime_checkable
+class WeighsRows(Protocol):
+    """A cohort whose classes are weighted where its rows are, so that one sum comes of both."""
+
+    def weighted(self, weights: ClassWeights) -> RawTable | None:
+        """The same rows, which count so from the standardized table on; None where they cannot."""
+        ...
+
+
 def standardized(raw: RawTable, weights: ClassWeights, cols: Index, mean: F64, sd: F64) -> Table:
     """The chosen columns of the population as ``(x − mean) / sd``, with its mean and standard deviation."""
+    there = raw.weighted(weights) if isinstance(raw, WeighsRows) else None
+    if there is not None:
+        return there.standardize(cols, mean, sd)
     if weights.equal:
         return raw.standardize(cols, mean, sd)
     controls, cases = raw.by_class()

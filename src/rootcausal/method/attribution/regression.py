@@ -74,19 +74,24 @@ def separates(loss: Loss, start: Coefficients) -> bool:
 
     ``start`` is where to begin to look for one.
     """
-    return _maximize(loss, np.append(start.coef, start.baseline), start.coef.size, penalty=0.0) is None
+    # That there is one is certain as soon as a step is short; where it is does not matter.
+    beta = np.append(start.coef, start.baseline)
+    return _maximize(loss, beta, start.coef.size, penalty=0.0, enough=LEVEL) is None
 
 
-def _maximize(loss: Loss, beta: F64, k: int, penalty: float) -> tuple[F64, bool] | None:
+def _maximize(loss: Loss, beta: F64, k: int, penalty: float, enough: float = 0.0) -> tuple[F64, bool] | None:
     """Newton's method with step halving: the maximum, and whether it was reached.
 
-    None when the unpenalized likelihood has no maximum, or none within the limit of iterations.
+    A step no longer than ``enough`` is not taken any more. None when the unpenalized likelihood has no
+    maximum, or none within the limit of iterations.
     """
     here = _objective(loss, beta, k, penalty)
     for _ in range(MAX_ITERATIONS):
         step = _newton_step(here)
         if step is None:
             return None if not penalty else (beta, True)
+        if np.abs(step).max(initial=0.0) <= enough:
+            return beta, True
         gain = float(step @ here.gradient)
         if gain <= TOLERANCE * loss.n_rows:
             # A long step that gains nothing: some columns tell a few patients apart for certain.

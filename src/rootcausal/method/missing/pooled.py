@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..population import ClassWeights, WeighsRows
 from ..table import F64, ColumnMoments, Index, RawTable
 from ..weighted import Part, WeightedTable
 from .gaussian import JointGaussian
@@ -80,6 +81,12 @@ class PooledRaw:
             for c in (0, 1)
         )
         return controls, cases
+
+    def weighted(self, weights: ClassWeights) -> RawTable | None:
+        """Of rows that are all in one place, and count once each, what that place makes of them."""
+        only = self._parts[0]
+        alone = len(self._parts) == 1 and only.patients == 1.0 and isinstance(only.raw, WeighsRows)
+        return only.raw.weighted(weights) if alone and isinstance(only.raw, WeighsRows) else None
 
     def standardize(self, cols: Index, mean: F64, sd: F64) -> WeightedTable:
         return WeightedTable(
