@@ -9,7 +9,7 @@ demo: $(READY)
 	$(BIN)/rootcausal demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 test-slow: $(READY) .venv-flower/.ready
 	$(BIN)/python -m pytest -q -m slow

@@ -9,6 +9,7 @@ import pyarrow.csv as arrow_csv
 import pytest
 from command_line import ok
 from hypothesis import settings
+from kept_resamples import learned_once as learned_once
 
 from rootcausal.data import simulate
 

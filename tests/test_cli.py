@@ -13,11 +13,10 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
 from command_line import error, in_new_process, ok, run
-from page_facts import facts_of
 
 from rootcausal import RCI, __version__
 from rootcausal.backends.choose import BACKENDS
-from rootcausal.data import load_pbc, simulate, simulate_nonlinear
+from rootcausal.data import simulate, simulate_nonlinear
 
 # --- bad input and outputs --------------------------------------------------------------------------
 
@@ -242,33 +241,6 @@ def test_simulate_writes_bent_relations(tmp_path: Path) -> None:
     for option in (("--outcome", "continuous"), ("--prevalence", 0.1)):
         refused = error(2, *asked, *option)
         assert option[0] in refused and "leave it out with --mechanism nonlinear" in refused
-
-
-def test_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    printed = ok("demo")
-    pbc = load_pbc()
-    X = pbc.to_frame().select(list(pbc.feature_names))
-    model = RCI(knowledge=pbc.knowledge).fit(X, pbc.y)
-    explanation = model.explain(X)
-    assert model.feature_names_in_[model.causal_order_[0]] == "age"
-    assert "given: age first\n" in printed
-    assert "Going by the names" not in printed
-    order = np.argsort(explanation.log_odds)
-    assert "disease: died = 1 (111 of 258 patients)" in printed
-    for row, word in ((order[-1], "highest"), (order[129], "median"), (order[0], "lowest")):
-        risk = min(explanation.probability[row], 0.99)
-        shown = f"{risk:.0%}" if risk < 0.99 else "over 99%"
-        assert f"Patient {pbc.ids[row]}, the {word} risk of the cohort: {shown}\n" in printed
-        for place, cause in enumerate(explanation.root_causes(top=3)[row], start=1):
-            assert f"root cause {place}: {cause.variable} " in printed
-            assert f"{cause.shapley:+.2f}\n" in printed
-    assert "Shocks that change the log-odds by less than 0.1 are not named." in printed
-    assert "it is not the prevalence" in " ".join(printed.split())
-    assert os.listdir(tmp_path) == ["rootcausal-demo.html"]
-    variables = facts_of(tmp_path / "rootcausal-demo.html")["variables"]
-    assert {one["column"]: one["name"] for one in variables}["bili"] == "Bilirubin"
-    assert str(tmp_path / "rootcausal-demo.html") in printed
 
 
 def test_help_and_version() -> None:

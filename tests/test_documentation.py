@@ -31,7 +31,7 @@ from rootcausal.diagnostics.outcomes import table
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, learned_once):
     own_cohort(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path

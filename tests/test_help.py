@@ -198,12 +198,3 @@ def test_columns_whose_names_begin_alike_are_told_apart(tmp_path):
     (tmp_path / "c.csv").write_text(f'"{names[0]}","{names[1]}",d\n{rows}')
     printed = ok("look", tmp_path / "c.csv")
     assert "visit 1" in printed and "visit 2" in printed
-
-
-def test_the_demo_writes_its_cohort(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert "the cohort itself written to 'pbc.csv'" in ok("demo", "--table", "pbc.csv")
-    ok("check", "pbc.csv", "--target", "died", "--id", "id")
-    header, *rows = (tmp_path / "pbc.csv").read_text().replace('"', "").splitlines()
-    assert header.startswith("id,age,bili,") and header.endswith(",died") and len(rows) == 258
-    assert "neither .csv nor .parquet" in error(2, "demo", "--table", "pbc.html")
