@@ -73,7 +73,7 @@ def test_of_new_patients_whose_outcome_is_known(pbc: Path) -> None:
 
 def test_a_page_whose_model_is_kept(pbc: Path) -> None:
     kept, fitted = pbc.with_name("kept.rci"), pbc.with_name("fitted.rci")
-    asked = [pbc, "--target", "died", "--id", "id", "--bootstrap", 5]
+    asked = [pbc, "--target", "died", "--id", "id", "--mechanism", "linear", "--bootstrap", 5]
     ok("report", *asked, "--save-model", kept, "--out", pbc.with_name("p.html"))
     ok("fit", *asked, "--out", fitted)
     one, other = load(kept), load(fitted)

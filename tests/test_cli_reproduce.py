@@ -25,7 +25,8 @@ def test_all_tables_and_figures_are_written(tmp_path: Path, monkeypatch: pytest.
     table = tmp_path / "framingham.csv"
     table.write_text(framingham_like(), encoding="utf-8")
     out = tmp_path / "out"
-    monkeypatch.setattr(spec, "QUICK_RESAMPLES", 3)
+    monkeypatch.setattr(spec, "QUICK_RESAMPLES", 2)
+    monkeypatch.setattr(spec, "QUICK_DATA_SETS", 2)
     printed = ok("reproduce", "--quick", "--jobs", 1, "--out", out, "--framingham", table)
     stems = {"rbo", "inset", "mse", "speedup", "scaling", "pbc", "fhs"}
     assert {path.stem for path in (out / "figures").glob("*.svg")} == stems
@@ -42,7 +43,7 @@ def test_all_tables_and_figures_are_written(tmp_path: Path, monkeypatch: pytest.
 
     before = {path: path.read_bytes() for path in out.rglob("*.*")}
     again = ok("reproduce", "--quick", "--jobs", 1, "--out", out, "--framingham", table)
-    assert f"{2 * 3 * 8 + 2 * 3 * 4 + 2 * 3 * (7 + 4) + 3 * (3 + 2 * 2)} rows were there already" in again
+    assert f"{2 * 2 * 8 + 2 * 2 * 4 + 2 * 2 * (7 + 4) + 2 * (3 + 2 * 2)} rows were there already" in again
     assert {path: path.read_bytes() for path in out.rglob("*.*")} == before
 
 
