@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -171,6 +172,12 @@ LIBRARIES |= {
 }
 
 
+@cache
+def parsed(source: str) -> ast.Module:
+    """Each file is asked for by many rules."""
+    return ast.parse(source)
+
+
 def modules() -> list[tuple[str, Path]]:
     return [(path.relative_to(SOURCE).as_posix(), path) for path in sorted(SOURCE.rglob("*.py"))]
 
@@ -184,11 +191,12 @@ def nodes(tree: ast.AST, *, for_types: bool) -> Iterator[ast.AST]:
             yield from nodes(node, for_types=for_types)
 
 
+@cache
 def imports(name: str, source: str, *, for_types: bool = True) -> list[str]:
     """Full names of all that a module of this name imports, wherever in it."""
     found = []
     here = ("rootcausal", *Path(name).with_suffix("").parts)
-    for node in nodes(ast.parse(source), for_types=for_types):
+    for node in nodes(parsed(source), for_types=for_types):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -333,9 +341,44 @@ def test_the_guide_shows_the_house_as_it_is() -> None:
     root = SOURCE.parent.parent
     guide = (root / "docs" / "how-it-is-built.md").read_text(encoding="utf-8")
     for path in SOURCE.glob("*/__init__.py"):
-        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        docstring = ast.get_docstring(parsed(path.read_text(encoding="utf-8"))) or ""
         assert f"| `{path.parent.name}/` | {docstring.splitlines()[0]} |" in guide
     named = re.findall(r"`([\w/]+/(?:\w+\.py)?)`", guide)
     assert "method/table.py" in named
     for name in named:
         assert (root / name).exists() or (SOURCE / name).exists(), name
+
+
+def _compiled_by(node: ast.AST) -> ast.Call | None:
+    """The decorator that compiles a function, if one does."""
+    if not isinstance(node, ast.FunctionDef):
+        return None
+    calls = (one for one in node.decorator_list if isinstance(one, ast.Call))
+    return next((call for call in calls if getattr(call.func, "id", "") == "compiled"), None)
+
+
+def test_python_calls_no_inner_loop() -> None:
+    """They have no way in from Python, and a call would end the process."""
+    folders = (SOURCE, Path(__file__).parent)
+    texts = {path: path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py")}
+    kernels = {path: parsed(text) for path, text in texts.items() if "compiled(" in text}
+    inner = {
+        (path.stem, node.name)
+        for path, tree in kernels.items()
+        for node in ast.walk(tree)
+        if (call := _compiled_by(node)) and any(option.arg == "inner" for option in call.keywords)
+    }
+    assert len(inner) > 40
+    modules = {module for module, _ in inner}
+    for path, text in texts.items():
+        if not any(module in text or path.stem == module for module in modules):
+            continue
+        tree = kernels.get(path) or parsed(text)
+        here = {name for module, name in inner if module == path.stem}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                module = (node.module or "").split(".")[-1]
+                here |= {one.name for one in node.names if (module, one.name) in inner}
+        within = {id(one) for node in ast.walk(tree) if _compiled_by(node) for one in ast.walk(node)}
+        called = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in within}
+        assert not here & called, path

@@ -67,7 +67,7 @@ def newton_directions(
     return change, shift
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _lasso(gram: F64, slope: F64, penalty: float, start: F64) -> F64:
     """(k,) minimising wᵀ gram w / 2 − slopeᵀ w + penalty · Σ|w|."""
     size = slope.size
@@ -100,7 +100,7 @@ def _lasso(gram: F64, slope: F64, penalty: float, start: F64) -> F64:
     return w
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _step_within_signs(gram: F64, slope: F64, penalty: float, w: F64) -> None:
     """Move the nonzero entries of w to their minimum, or until the first of them is zero.
 

@@ -12,7 +12,7 @@ from .compiled_mechanism import CompiledMechanism
 from .propagation_kernels import FUSED, add_curves, add_products, copy, fill, predict, propagate
 
 
-@compiled(nogil=True, fastmath=FUSED)
+@compiled(inner=True, nogil=True, fastmath=FUSED)
 def add_game(
     machine: CompiledMechanism, rows: Rows, games: Games, game: int, room: Room, totals: F64
 ) -> None:
@@ -34,7 +34,7 @@ def add_game(
         share_out(room.worth, games.share, end - begin, n, 1 << at, totals, games.member[begin + at])
 
 
-@compiled(nogil=True, fastmath=FUSED)
+@compiled(inner=True, nogil=True, fastmath=FUSED)
 def add_up_lanes(told: F64, n: int, worth: F64) -> None:
     """``worth`` (REPLICATES, n) of coalitions: the sum of the lanes of each replicate."""
     for coalition in range(n):
@@ -45,7 +45,7 @@ def add_up_lanes(told: F64, n: int, worth: F64) -> None:
             worth[replicate, coalition] = total
 
 
-@compiled(nogil=True, fastmath=FASTMATH)
+@compiled(inner=True, nogil=True, fastmath=FASTMATH)
 def share_out(worth: F64, share: F64, players: int, n: int, bit: int, totals: F64, player: int) -> None:
     """Add what a player, whose bit this is, gains for n coalitions of players, each as much as it counts."""
     for replicate in range(REPLICATES):
@@ -57,7 +57,7 @@ def share_out(worth: F64, share: F64, players: int, n: int, bit: int, totals: F6
         totals[replicate, player] += total
 
 
-@compiled(nogil=True, fastmath=FUSED)
+@compiled(inner=True, nogil=True, fastmath=FUSED)
 def add_walks(
     machine: CompiledMechanism,
     one_each: Rows,
@@ -70,14 +70,14 @@ def add_walks(
 ) -> None:
     """The same of all that is left to permutations: one a lane and its reverse, by ``order`` (LANES, w)."""
     what = games.walked, games.walked_acting, games.walked_products
-    last, errors = games.walkers.size - 1, np.empty(mine.shape)
+    last, row, errors = games.walkers.size - 1, np.intp(1), np.empty(mine.shape)
     at_mine, at_drawn = np.empty((1, LANES)), np.empty((1, LANES))
     now, before = np.empty((1, LANES)), np.empty((1, LANES))
     predict(machine, one_each, *what, mine, room, at_mine)
     predict(machine, one_each, *what, drawn, room, at_drawn)
     for direction in range(2):
         copy(drawn, len(drawn), errors)
-        copy(at_drawn, 1, before)
+        copy(at_drawn, row, before)
         for step in range(last + 1):
             for lane in range(LANES):
                 i = order[lane, step if direction == 0 else last - step]
@@ -85,11 +85,11 @@ def add_walks(
             if step < last:
                 predict(machine, one_each, *what, errors, room, now)
             else:
-                copy(at_mine, 1, now)
+                copy(at_mine, row, now)
             for lane in range(LANES):
                 i = order[lane, step if direction == 0 else last - step]
                 totals[lane % REPLICATES, i] += 0.5 * (now[0, lane] - before[0, lane])
-            copy(now, 1, before)
+            copy(now, row, before)
 
 
 @compiled(nogil=True, fastmath=FUSED)

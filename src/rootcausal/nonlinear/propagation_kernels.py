@@ -23,7 +23,7 @@ FUSED = {"contract", "nsz"}
 FARTHEST_POWER = 1000.0
 
 
-@compiled(nogil=True, fastmath=FUSED)
+@compiled(inner=True, nogil=True, fastmath=FUSED)
 def add_curves(
     curve: F64, is_line: bool, knots: F64, low: float, high: float, z: F64, first: int, n: int, out: F64
 ) -> None:
@@ -52,7 +52,7 @@ def add_curves(
             out[row, lane] += ((d * v + c) * v + b) * v + a
 
 
-@compiled(nogil=True, fastmath=FUSED)
+@compiled(inner=True, nogil=True, fastmath=FUSED)
 def add_products(
     weight: float, limits: F64, z: F64, rows: Index, one: int, other: int, first: Index, n: int, out: F64
 ) -> None:
@@ -68,7 +68,7 @@ def add_products(
             out[row, lane] += weight * both
 
 
-@compiled(nogil=True, fastmath=FUSED)
+@compiled(inner=True, nogil=True, fastmath=FUSED)
 def spread_of(low: float, high: float, log_g: F64, n: int) -> None:
     """From its logarithm in the first n rows, which stays between low and high, the spread."""
     for row in range(n):
@@ -76,7 +76,7 @@ def spread_of(low: float, high: float, log_g: F64, n: int) -> None:
             log_g[row, lane] = power_of_two(LOG2_E * min(max(log_g[row, lane], low), high))
 
 
-@compiled(nogil=True, fastmath=FUSED)
+@compiled(inner=True, nogil=True, fastmath=FUSED)
 def expect_levels(
     low: float, high: float, values: F64, thresholds: F64, logit: F64, spread: F64, n: int
 ) -> None:
@@ -94,7 +94,7 @@ def expect_levels(
             logit[row, lane], spread[row, lane] = mean, math.sqrt(max(square - mean * mean, 1e-9))
 
 
-@compiled(nogil=True, fastmath=FUSED)
+@compiled(inner=True, nogil=True, fastmath=FUSED)
 def respond(
     mean: float, sd: float, expected: F64, spread: F64, n: int, error: F64, i: int, z: F64, first: int
 ) -> None:
@@ -105,7 +105,7 @@ def respond(
             z[first + row, lane] = expected[row, lane] + spread[row, lane] * own
 
 
-@compiled(nogil=True, fastmath=FUSED)
+@compiled(inner=True, nogil=True, fastmath=FUSED)
 def settle(machine: CompiledMechanism, i: int, f: F64, log_g: F64, n: int) -> None:
     """From what arrows and products add up to at place i, what is expected and the spread, in their place."""
     low, high = machine.limits[i, 0], machine.limits[i, 1]
@@ -119,7 +119,7 @@ def settle(machine: CompiledMechanism, i: int, f: F64, log_g: F64, n: int) -> No
         fill(1.0, n, log_g)
 
 
-@compiled(nogil=True, fastmath=FUSED)
+@compiled(inner=True, nogil=True, fastmath=FUSED)
 def fill(value: float, n: int, out: F64) -> None:
     """Set the first n rows to a value."""
     for row in range(n):
@@ -127,7 +127,7 @@ def fill(value: float, n: int, out: F64) -> None:
             out[row, lane] = value
 
 
-@compiled(nogil=True, fastmath=FUSED)
+@compiled(inner=True, nogil=True, fastmath=FUSED)
 def copy(those: F64, n: int, out: F64) -> None:
     """Copy the first n rows."""
     for row in range(n):
@@ -135,7 +135,7 @@ def copy(those: F64, n: int, out: F64) -> None:
             out[row, lane] = those[row, lane]
 
 
-@compiled(nogil=True, fastmath=FUSED)
+@compiled(inner=True, nogil=True, fastmath=FUSED)
 def add_arrow(
     curve: F64,
     is_line: bool,
@@ -161,7 +161,7 @@ def add_arrow(
             out[row, lane] += room[of, lane]
 
 
-@compiled(nogil=True, fastmath=FUSED)
+@compiled(inner=True, nogil=True, fastmath=FUSED)
 def propagate(machine: CompiledMechanism, rows: Rows, i: int, mine: F64, drawn: F64, room: Room) -> None:
     """The values of place i for all coalitions upstream of it, from those of its causes.
 
@@ -195,7 +195,7 @@ def propagate(machine: CompiledMechanism, rows: Rows, i: int, mine: F64, drawn: 
         respond(mean, sd, f, log_g, n, mine, i, z, here + n)
 
 
-@compiled(nogil=True, fastmath=FUSED)
+@compiled(inner=True, nogil=True, fastmath=FUSED)
 def predict(
     machine: CompiledMechanism,
     rows: Rows,
@@ -212,14 +212,16 @@ def predict(
     """
     for i in needed:
         propagate(machine, rows, i, errors, errors, room)
-    fill(0.0, 1, out)
+    # Numbers as they stand in the text would be compiled into copies of these loops.
+    row, none = np.intp(1), np.intp(0)
+    fill(0.0, row, out)
     for i in acting:
         low, high = machine.range[i, 0], machine.range[i, 1]
-        add_curves(machine.risk[i], machine.risk_is_line[i], machine.knots[i], low, high, room.z, i, 1, out)
+        add_curves(machine.risk[i], machine.risk_is_line[i], machine.knots[i], low, high, room.z, i, row, out)
     for product in products:
         room.first[0], room.first[1] = machine.risk_factor[product], machine.risk_other_factor[product]
         weight, limits = machine.risk_product[product], machine.risk_limits[product]
-        add_products(weight, limits, room.z, rows.number, 0, 0, room.first, 1, out)
+        add_products(weight, limits, room.z, rows.number, none, none, room.first, row, out)
 
 
 @compiled(nogil=True, fastmath=FUSED)

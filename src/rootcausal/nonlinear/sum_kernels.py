@@ -36,7 +36,7 @@ def fill_curves(z: F64, knots: F64, curves: F64, out: F64) -> None:
             out[curve, row] = ((d * v + c) * v + b) * v + a
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(inner=True, fastmath=FASTMATH, nogil=True)
 def fill_terms(
     splines: F64, first: Index, second: Index, size: int, within: float, start: int, stop: int, terms: F64
 ) -> None:
@@ -56,7 +56,7 @@ def fill_terms(
                 to[row] = a * min(max(other[row], -within), within)
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(inner=True, fastmath=FASTMATH, nogil=True)
 def combine(terms: F64, size: int, coefficients: F64, m: int, out: F64) -> None:
     """Σ of terms times coefficients, for m rows."""
     for row in range(m):
@@ -67,7 +67,7 @@ def combine(terms: F64, size: int, coefficients: F64, m: int, out: F64) -> None:
             out[row] += weight * term[row]
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(inner=True, fastmath=FASTMATH, nogil=True)
 def inverse_spread(log_spread: F64, m: int, largest: float, out: F64) -> None:
     """1 / exp(log_spread), kept within limits; log_spread is kept within them too."""
     for row in range(m):
@@ -76,7 +76,7 @@ def inverse_spread(log_spread: F64, m: int, largest: float, out: F64) -> None:
         out[row] = power_of_two(-LOG2_E * kept)
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(inner=True, fastmath=FASTMATH, nogil=True)
 def add_projections(terms: F64, size: int, values: F64, m: int, out: F64) -> None:
     for place in range(size + 1):
         term, total = terms[place], 0.0
@@ -85,7 +85,7 @@ def add_projections(terms: F64, size: int, values: F64, m: int, out: F64) -> Non
         out[place] += total
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(inner=True, fastmath=FASTMATH, nogil=True)
 def add_products(terms: F64, size: int, weights: F64, m: int, scaled: F64, out: F64) -> None:
     """Lower triangle of Σ w z zᵀ over a block; ``scaled`` is room for two terms.
 
@@ -297,7 +297,7 @@ def entropy_units(
         out[number] = entropy / total
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(inner=True, fastmath=FASTMATH, nogil=True)
 def logistic(values: F64, m: int) -> None:
     """In place, 1 / (1 + exp(-value)) of m rows."""
     for row in range(m):
@@ -305,7 +305,7 @@ def logistic(values: F64, m: int) -> None:
         values[row] = (1.0 if values[row] >= 0.0 else small) / (1.0 + small)
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(inner=True, fastmath=FASTMATH, nogil=True)
 def sum_of_logs(likely: F64, weight: F64, m: int) -> float:
     """Σ weight · log(likely) of m rows: one logarithm for rows in turn that weigh the same."""
     total, product = 0.0, 1.0
@@ -390,7 +390,7 @@ def level_units(
         fill_diagonal(cross[design, 0], threshold_hessian[design])
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(inner=True, fastmath=FASTMATH, nogil=True)
 def add_cross(
     terms: F64,
     size: int,
@@ -423,7 +423,7 @@ def add_cross(
             out[place, cut] -= total
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def fill_diagonal(of_all: F64, hessian: F64) -> None:
     """The whole matrix of thresholds, from what lies above its diagonal.
 

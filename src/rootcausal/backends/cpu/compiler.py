@@ -18,14 +18,16 @@ from numba import njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 
-def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+def compiled(inner: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """``numba.njit`` with these options, and with a cache where one can be written.
 
-    In a read-only installation, without a writable cache folder, each process compiles for itself.
+    In a read-only installation, without a writable cache folder, each process compiles for itself. What is
+    ``inner`` is called by compiled loops only: Python would have to unpack its arguments, which is half of
+    what there is to compile of many a small loop, and must not call it.
     """
 
     def compile_later(function: Callable[..., Any]) -> Any:
-        later = njit(**options)(function)
+        later = njit(no_cfunc_wrapper=True, no_cpython_wrapper=inner, **options)(function)
         try:
             cache = _Cache(function)
         except RuntimeError:  # numba's "no locator available"; nothing is compiled before the first call

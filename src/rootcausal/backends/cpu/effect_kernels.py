@@ -96,7 +96,7 @@ def _fit(
     return weight, size, False
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _with_room(values: F64, n_effects: int) -> F64:
     """A copy, with so many rows."""
     roomy = np.zeros((n_effects, values.shape[1]))
@@ -106,7 +106,7 @@ def _with_room(values: F64, n_effects: int) -> F64:
     return roomy
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _is_enough(weight: F64) -> bool:
     """Whether an effect is left over, or no column could want another."""
     n_effects, k = weight.shape
@@ -122,7 +122,7 @@ def _is_enough(weight: F64) -> bool:
     return True
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _placed(weight: F64) -> float:
     total = 0.0
     for column in range(weight.size):
@@ -130,7 +130,7 @@ def _placed(weight: F64) -> float:
     return total
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(inner=True, fastmath=FASTMATH, nogil=True)
 def _cycle(
     curvature: F64,
     slope: F64,
@@ -197,7 +197,7 @@ def _cycle(
     return False
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(inner=True, fastmath=FASTMATH, nogil=True)
 def _add_row(to: F64, times: float, row: F64) -> None:
     if times != 0.0:
         for column in range(row.size):
@@ -252,7 +252,7 @@ def _trace(
     return all_settled
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _make_clear(
     curvature: F64, existence: F64, n_columns: int, variance: float, weight: F64, size: F64
 ) -> None:

@@ -31,14 +31,14 @@ def _scrambled(state: np.uint64) -> np.uint64:
     return z ^ (z >> BITS_31)
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _normal(bits: np.uint64) -> float:
     radius = (np.float64(bits >> BITS_32) + 0.5) * HALF
     angle = np.float64(bits & LOW_BITS) * HALF
     return math.sqrt(-2.0 * math.log(radius)) * math.cos(2.0 * math.pi * angle)
 
 
-@compiled(nogil=True, fastmath=FASTMATH)
+@compiled(inner=True, nogil=True, fastmath=FASTMATH)
 def _solve_row(z: F64, mean: F64, precision: F64, places: Index, away: F64, L: F64, x: F64) -> int:
     """How many values the row z (d,) lacks: their places, the factor L of Λ_mm = L Lᵀ, and what is expected.
 
@@ -77,7 +77,7 @@ def _solve_row(z: F64, mean: F64, precision: F64, places: Index, away: F64, L: F
     return k
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _solve_upper(L: F64, x: F64, k: int) -> None:
     """Lᵀ x = x, in place."""
     for a in range(k - 1, -1, -1):

@@ -107,7 +107,7 @@ def _edges_of(
             out[1, start + c] = _between(large[n_large - 1, c], large[max(n_large - 2, 0), c], high_part)
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _ranks_as_high(values: F64, place: int, size: int, rank: int) -> bool:
     """Whether the one at ``place`` is among the first ``rank`` of so many values; ties go to the first."""
     value, larger, no_less = values[place], 0, 0
@@ -121,7 +121,7 @@ def _ranks_as_high(values: F64, place: int, size: int, rank: int) -> bool:
     return larger < rank
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _chance_above_zero(value: float, doubt: float) -> float:
     if doubt > 0.0:
         return 0.5 * math.erfc(-value / doubt * ROOT_HALF)

@@ -77,7 +77,7 @@ def _strips(first: int, last: int) -> Iterator[slice]:
         yield slice(start, min(start + ROWS_A_MATRIX_PRODUCT, last))
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(inner=True, fastmath=FASTMATH, nogil=True)
 def _derivative_rows(theta: F64, codes: Index, predictor: F64, s: F64, v: F64) -> None:
     for row in range(predictor.size):
         a = theta[codes[row] + 1] - predictor[row]
@@ -95,7 +95,7 @@ def _derivatives(thresholds: F64, codes: Index, predictor: F64, places: Index, s
         _derivative_rows(thresholds[place], codes[place], predictor[place], s[at], v[at])
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(inner=True, fastmath=FASTMATH, nogil=True)
 def _pair_rows(
     theta: F64, codes: Index, predictor: F64, w: F64, intercept: float, slope: float, out: F64
 ) -> None:

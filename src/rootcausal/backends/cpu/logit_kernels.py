@@ -87,7 +87,7 @@ def _rows(
     return _total(predictor)
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(inner=True, fastmath=FASTMATH, nogil=True)
 def _dot(a: F64, b: F64) -> float:
     total = 0.0
     for row in range(a.size):
@@ -95,7 +95,7 @@ def _dot(a: F64, b: F64) -> float:
     return total
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(inner=True, fastmath=FASTMATH, nogil=True)
 def _total(a: F64) -> float:
     total = 0.0
     for row in range(a.size):

@@ -22,7 +22,7 @@ LOG_2 = math.log(2.0)
 ROWS_A_PRODUCT = 512
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(inner=True, fastmath=FASTMATH, nogil=True)
 def pair_rows(z_i: F64, z_j: F64, r: float, scale: float, out: F64) -> None:
     """out[0:2]: the two sums of the residuals of i given j; out[2:4]: of j given i."""
     slope = r * scale
@@ -47,7 +47,7 @@ def pair_rows(z_i: F64, z_j: F64, r: float, scale: float, out: F64) -> None:
     out[3] = gauss_j
 
 
-@compiled(fastmath=FASTMATH, nogil=True)
+@compiled(inner=True, fastmath=FASTMATH, nogil=True)
 def column_rows(z: F64, out: F64) -> None:
     magnitude = gauss = logs = 0.0
     for start in range(0, z.size, ROWS_A_PRODUCT):
@@ -75,7 +75,7 @@ def pair_units(Z: F64, R: F64, i: Index, j: Index, first: int, last: int, out: F
         pair_rows(Z[i[pair], rows], Z[j[pair], rows], r, scale, out[chunk, pair])
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def entropy_of(log_cosh_sum: float, gauss_sum: float, n_rows: int) -> float:
     """:func:`rootcausal.method.ordering.entropy.entropy` of one column."""
     log_cosh = log_cosh_sum / n_rows - GAMMA

@@ -12,7 +12,7 @@ from .compiler import compiled
 FIRST = MOST_AT_ONCE[0]
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _penalty(score: float) -> float:
     negative = min(score, 0.0)
     return negative * negative
@@ -25,7 +25,7 @@ def _promise(race: Race, a: int, b: int, number: int, expected: F64) -> None:
     expected[b] += _penalty(race.score[b, a])
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _remembered(race: Race, column: int, candidates: Index) -> float:
     total = 0.0
     for other in candidates:
@@ -33,7 +33,7 @@ def _remembered(race: Race, column: int, candidates: Index) -> float:
     return total
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _add_partners(
     race: Race,
     column: int,
@@ -66,7 +66,7 @@ def _add_partners(
     return count
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _add_all(
     race: Race, column: int, candidates: Index, number: int, expected: F64, pairs: Index, count: int
 ) -> int:

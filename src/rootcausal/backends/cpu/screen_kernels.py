@@ -59,7 +59,7 @@ def class_test(
     return t, df
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _welch(
     n_0: float, n_1: float, total_0: float, total_1: float, square_0: float, square_1: float
 ) -> tuple[float, float]:

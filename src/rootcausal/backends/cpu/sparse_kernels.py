@@ -112,7 +112,7 @@ def _sweep(
     return mean, inclusion, share, scale, spike, False
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _matched(
     cavity: float, pull: float, share: float, scale: float, spike: float, least: float
 ) -> tuple[float, float, float, float, float]:
@@ -131,7 +131,7 @@ def _matched(
     return inclusion, second, small, mean, max(variance, least * spread)
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _update(covariance: F64, mean: F64, j: int, add: float, push: float) -> None:
     """What a change of one site does to all coefficients: a rank-one update."""
     k = mean.size
@@ -143,7 +143,7 @@ def _update(covariance: F64, mean: F64, j: int, add: float, push: float) -> None
             covariance[i, other] -= times * column[other]
 
 
-@compiled(nogil=True)
+@compiled(inner=True, nogil=True)
 def _invert(curvature: F64, precision: F64, out: F64) -> None:
     """The inverse of the curvature with these precisions on its diagonal, by Gauss and Jordan."""
     k = precision.size
