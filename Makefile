@@ -24,7 +24,7 @@ test-slow: $(READY) .venv-flower/.ready
 
 # Where a GPU is: uses the Python at hand, whose CuPy fits its driver.
 test-gpu:
-	PYTHONPATH=src $(PYTHON) -m pytest -q -m "gpu and not slow" tests/test_tables.py tests/test_gpu.py tests/test_reference_cases.py tests/test_scales.py tests/test_population.py tests/test_discrete_order.py tests/test_known_order.py tests/test_adjusting.py tests/test_exogenous.py tests/test_weights.py tests/test_detection_limits.py tests/test_reliability.py
+	PYTHONPATH=src $(PYTHON) -m pytest -q -m "gpu and not slow" tests/test_tables.py tests/test_gpu.py tests/test_nonlinear_places.py tests/test_reference_cases.py tests/test_scales.py tests/test_population.py tests/test_discrete_order.py tests/test_known_order.py tests/test_adjusting.py tests/test_exogenous.py tests/test_weights.py tests/test_detection_limits.py tests/test_reliability.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

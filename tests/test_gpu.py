@@ -212,6 +212,15 @@ def test_direct_lingam_on_the_gpu() -> None:
     np.testing.assert_allclose(gpu.adjacency_matrix_, cpu.adjacency_matrix_, atol=1e-9)
 
 
+def test_quantiles_on_the_card_are_those_in_memory() -> None:
+    cohort = simulate(1001, 30, random_state=2)
+    X = np.round(cohort.X, 1)
+    gpu, cpu = (RCI(mechanism="linear", backend=backend).fit(X, cohort.y) for backend in ("cupy", "numba"))
+    assert gpu._quantiles is not None and cpu._quantiles is not None
+    np.testing.assert_array_equal(gpu._quantiles.values, cpu._quantiles.values)
+    np.testing.assert_allclose(gpu._quantiles.errors, cpu._quantiles.errors, rtol=1e-8, atol=1e-10)
+
+
 def test_a_table_larger_than_the_card_is_refused_with_its_size() -> None:
     from rootcausal.backends.cuda.rows import CupyRaw
 

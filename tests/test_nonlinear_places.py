@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial, reduce
 from itertools import pairwise
 from operator import add
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from zoo import Animal
+from zoo_fits import every_animal
 
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 from rootcausal.backends.cpu.rows import NumbaTable
@@ -69,7 +72,8 @@ class Shards:
     def of(cls, table: NumbaTable) -> Shards:
         columns, labels = table.columns, table.labels
         assert labels is not None
-        edges = [0, 200, 200, 399, columns.shape[1]]
+        n = columns.shape[1]
+        edges = [0, n // 3, n // 3, n // 3 + 1, n]
         cuts = [slice(a, b) for a, b in pairwise(edges)]
         return cls([SimpleNamespace(table=NumbaTable(columns[:, cut], labels[cut])) for cut in cuts])
 
@@ -109,6 +113,25 @@ def test_sums_of_several_places_and_of_whole_arrays_are_those_in_memory(
     model.fit(X, *told)
     assert expected._model.mechanism.cause.size
     are_the_same(model, expected)
+
+
+@every_animal
+@pytest.mark.slow
+def test_every_cohort_of_the_zoo_is_learned_alike(animal: Animal, monkeypatch: pytest.MonkeyPatch) -> None:
+    if animal.has_missing:
+        pytest.skip("on a cluster lines are told of it")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        models = []
+        for where in (places.rows_of, in_places, as_arrays):
+            monkeypatch.setattr(learning, "rows_of", where)
+            try:
+                models.append(RCI(mechanism="nonlinear").fit(animal.X, animal.y))
+            except InputError as error:
+                assert where is places.rows_of or str(error) == str(models[0])
+                models.append(error)
+    for model in models[1:] if isinstance(models[0], RCI) else []:
+        are_the_same(model, models[0])
 
 
 def test_a_cluster_says_what_memory_says(client_of_processes: Any, monkeypatch: pytest.MonkeyPatch) -> None:

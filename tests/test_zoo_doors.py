@@ -149,7 +149,7 @@ def test_dask(animal: Animal, client_of_threads: Any) -> None:
     with documented_warnings(animal):
         if RARE_LEVEL in animal.warns:  # rows of a cluster are not read again to name the level
             warnings.filterwarnings("ignore", message=SEPARATED, category=UserWarning)
-        model = RCI(backend="dask").fit(rows, "ill")
+        model = RCI(backend="dask", mechanism="linear").fit(rows, "ill")
     same_as_in_memory(model, fitted(animal))
     values = model.shapley_values(rows.drop(columns="ill")).compute().to_numpy()
     assert values == pytest.approx(model.shapley_values(animal.table.drop(columns="ill")))
@@ -180,7 +180,7 @@ def test_what_is_known_holds(animal: Animal, client_of_threads: Any, tmp_path: P
         twins = [RCI(knowledge=known, backend="numpy", mechanism="linear").fit(animal.X, animal.y)]
         if animal.name in KNOWN_ON_A_CLUSTER:
             rows = dd.from_pandas(animal.table, npartitions=3)
-            twins.append(RCI(knowledge=known, backend="dask").fit(rows, "ill"))
+            twins.append(RCI(knowledge=known, backend="dask", mechanism="linear").fit(rows, "ill"))
     stage = known.precedence(animal.names).stage
     assert [animal.names[c] for c in model.covariates_] == list(known.covariates)
     first = animal.names.index(known.first[0])

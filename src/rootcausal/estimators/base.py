@@ -125,7 +125,8 @@ class Estimator(TransformerMixin, BaseEstimator):
         asked = (self.backend, settings.prevalence, hints, groups, self.knowledge)
         with open_cohort(self, X, target, *asked, weights=weights) as cohort:
             n, q = cohort.raw.shape
-            few = cohort.rows is not None and n * q * q <= FEW_PRODUCTS
+            # What is large a GPU multiplies itself.
+            few = cohort.rows is not None and (n * q * q <= FEW_PRODUCTS or cohort.raw.backend == "cupy")
             with one_blas_thread() if few else nullcontext():
                 return self._learn(cohort, settings)
 
@@ -194,7 +195,7 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     def _quantiles_of(self, whole: F64, cohort: Cohort) -> CohortQuantiles:
         """Of values (n, q) as they were measured, and of shocks without what rows of a matched set share."""
-        quantiles = CohortQuantiles.of(whole, self._model)
+        quantiles = CohortQuantiles.of(whole, self._model, getattr(cohort.raw, "ranked", None))
         if cohort.measured is None:
             return quantiles
         return replace(CohortQuantiles.of(cohort.measured, self._model), errors=quantiles.errors)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
 from .layout import Layout, shares_of_levels
+from .linear import LinearMechanism
 from .model import CausalModel, row_blocks
 from .table import F64, Index
 
@@ -19,6 +21,10 @@ PART_OF_TABLE = 8
 # Shocks that the cohort never had: this share of patients like it is said to have one, going by its tails
 # beyond the outer twentieth on either side; and they lie beyond its extremes by this part of the span.
 UNLIKE, OUTER, NEAR = 0.02, 0.05, 0.02
+
+
+#: (m, r) values of these ranks, of columns or, given slopes (k, m), of their sums less the mean (k,) of each.
+Ranked = Callable[[Index, F64, F64 | None, Index], F64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,15 +45,22 @@ class CohortQuantiles:
     adjusted: F64 = field(default_factory=lambda: np.empty((STEPS, 0)))
 
     @classmethod
-    def of(cls, X: F64, model: CausalModel) -> CohortQuantiles:
+    def of(cls, X: F64, model: CausalModel, ranked: Ranked | None = None) -> CohortQuantiles:
         """Quantiles of all rows of X: a sample of them could miss what comes in turns, or the extremes.
 
         Shocks on few columns cost nearly as much as those on many, since each needs the columns of all its
-        causes: so as many columns are sorted at once as memory allows.
+        causes: so as many columns are sorted at once as memory allows. ``ranked`` sorts where the rows are,
+        if that is not here; shocks that are no sums of columns it is not asked for.
         """
         n, order = len(X), model.column_order
         k = order.size
         found = cls(np.empty((STEPS, k)), np.empty((STEPS, k)))
+        if ranked is not None and isinstance(model.mechanism, LinearMechanism):
+            low, high, share = _steps(n)
+            for to, slopes in ((found.values, None), (found.errors, model.mechanism.slopes())):
+                both = ranked(order, model.mechanism.mean, slopes, np.concatenate([low, high]))
+                to[:] = _between(both[:, :STEPS], both[:, STEPS:], share)
+            return found._by_variables(X, model)
         width = max(1, max(VALUES_A_BLOCK, X.size // PART_OF_TABLE) // (2 * n))
         for start in range(0, k, width):
             some = np.arange(start, min(start + width, k))
@@ -56,13 +69,17 @@ class CohortQuantiles:
                 both[0, :, rows] = X[rows, order[some]].T
                 both[1, :, rows] = model.mechanism.errors(X[rows], some).T
             found.values[:, some], found.errors[:, some] = map(_quantiles_of_rows, both)
+        return found._by_variables(X, model)
+
+    def _by_variables(self, X: F64, model: CausalModel) -> CohortQuantiles:
+        """Those of columns as those of variables."""
         if model.layout is None or not (model.layout.grouped or model.covariates.size):
-            return found
-        adjusted = found.values[:, model.layout.covariate[order]]
+            return self
+        adjusted = self.values[:, model.layout.covariate[model.column_order]]
         values, errors = (
-            _by_variable(X, model, model.layout, what, getattr(found, what)) for what in ("values", "errors")
+            _by_variable(X, model, model.layout, what, getattr(self, what)) for what in ("values", "errors")
         )
-        return cls(values, errors, adjusted)
+        return CohortQuantiles(values, errors, adjusted)
 
     def beyond(self, errors: F64, n_rows: int) -> F64:
         """(n, v): by how much shocks (n, v) lie beyond all ``n_rows`` of the cohort's own, in parts of their
@@ -116,7 +133,11 @@ def _quantiles_of_rows(values: F64) -> F64:
     # A sort and a look-up: many times faster than np.quantile, which selects for each quantile.
     values.sort(axis=1)
     low, high, share = _steps(values.shape[1])
-    below, above = values.take(low, axis=1), values.take(high, axis=1)
+    return _between(values.take(low, axis=1), values.take(high, axis=1), share)
+
+
+def _between(below: F64, above: F64, share: F64) -> F64:
+    """(101, m): values (m, 101) so far from those below to those above."""
     # Between two equal values lies that value, to the last bit: patients are compared with it.
     return np.where(below == above, below, below * (1.0 - share) + above * share).T
 

@@ -23,9 +23,9 @@ from .rows import (
     SharedSums,
     Told,
 )
-from .rows_in_memory import around, grid_counts
+from .rows_in_memory import around
 from .spacing import BINS, STRETCH
-from .ties import Heaps
+from .ties import Heaps, grid_counts
 
 # Terms of several designs that are there at once: 1 GB.
 VALUES_AT_ONCE = 1 << 27

@@ -160,7 +160,7 @@ class PlainRows(Protocol):
         ...
 
     def grid_counts(self, grids: Mapping[int, tuple[float, float, int]]) -> Mapping[int, F64]:
-        """How many rows have a value in each step of a grid: from, to, and in how many steps."""
+        """How many rows are near each point of a grid: the first, the last, and how many points."""
         ...
 
     def prepared(

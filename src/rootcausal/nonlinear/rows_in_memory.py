@@ -15,7 +15,7 @@ from .memory_rows import MemoryRows, codes_of
 from .ranks import quantiles_of
 from .rows import TERMS_A_CAUSE, Around
 from .sum_kernels import fill_curves
-from .ties import Heaps, Seen
+from .ties import Heaps, Seen, grid_counts
 
 
 @runtime_checkable
@@ -202,9 +202,3 @@ def around(z: F64, values: F64) -> Around:
     ranked = np.concatenate([[-np.inf], np.sort(z), [np.inf]])
     first, last = np.searchsorted(ranked, values), np.searchsorted(ranked, values, side="right")
     return Around(last - first, ranked[first - 1], ranked[last])
-
-
-def grid_counts(z: F64, grid: tuple[float, float, int]) -> F64:
-    """How many values are in each step of a grid."""
-    counts, _ = np.histogram(z, grid[2], grid[:2])
-    return counts.astype(np.float64)

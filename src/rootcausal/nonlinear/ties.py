@@ -146,18 +146,30 @@ def _shuffled(rank: Index, count: Index) -> Index:
 
 
 def _grid(least: float, largest: float) -> tuple[float, float, int]:
-    """Where a column is counted: from, to, and in how many steps."""
+    """Where a column is counted: the first point, the last, and how many there are."""
     low, high = least - 4.0 * SMOOTH_OVER, largest + 4.0 * SMOOTH_OVER
     # A column with one wild value has fewer points to the step.
     return low, high, int(min(MOST_POINTS, max(64.0, POINTS_A_STEP * (high - low) / SMOOTH_OVER)))
 
 
+def grid_counts(z: F64, grid: tuple[float, float, int]) -> F64:
+    """How many values are near each point of a grid; those between two are shared out between them.
+
+    So nothing jumps where values lie on a point but for rounding.
+    """
+    low, high, points = grid
+    place = (z - low) * ((points - 1) / (high - low))
+    before = np.clip(place.astype(np.intp), 0, points - 2)
+    inside = place - before
+    found = np.bincount(before, 1.0 - inside, points) + np.bincount(before + 1, inside, points)
+    return np.asarray(found, dtype=np.float64)
+
+
 def _density(values: F64, grid: tuple[float, float, int], counts: F64) -> F64:
     """(m,) how common values are around each of these, by a bell-shaped window."""
-    edges = np.linspace(*grid[:2], grid[2] + 1)
-    step = edges[1] - edges[0]
+    points = np.linspace(*grid)
+    step = points[1] - points[0]
     reach = max(1, round(4.0 * SMOOTH_OVER / step))
     window = np.exp(-0.5 * (np.arange(-reach, reach + 1) * step / SMOOTH_OVER) ** 2)
     smooth = np.convolve(counts, window / window.sum(), mode="same") / (counts.sum() * step)
-    middle = 0.5 * (edges[1:] + edges[:-1])
-    return np.maximum(np.interp(values, middle, smooth), 1e-12)
+    return np.maximum(np.interp(values, points, smooth), 1e-12)

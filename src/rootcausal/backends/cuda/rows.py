@@ -57,6 +57,26 @@ class CupyRaw:
         # Together, so that no column is copied that nobody asked for.
         return self._X[rows][:, cols] if self._rows is None else self._X[self._rows[rows][:, None], cols]
 
+    def ranked(self, cols: Index, mean: F64, slopes: F64 | None, ranks: Index) -> F64:
+        """(m, r) values of these ranks, of columns or of their sums: see :mod:`...method.quantiles`."""
+        n, chosen, places = self.shape[0], cp.asarray(cols), cp.asarray(ranks)
+        width = max(1, VALUES_A_STRIP // n)
+        m = len(cols) if slopes is None else slopes.shape[1]
+        found = np.empty((m, len(ranks)))
+        for start in range(0, m, width):
+            some = slice(start, start + width)
+            if slopes is None:
+                values = self._cells(slice(0, n), chosen[some]).T
+            else:
+                values = cp.zeros((slopes[:, some].shape[1], n))
+                for rows in _strips(n, len(cols)):
+                    centred = self._cells(rows, chosen) - cp.asarray(mean)
+                    values[:, rows] = (centred @ cp.asarray(slopes[:, some])).T
+            # One after the other: sorted together, each value carries the number of its column.
+            sorted_values = [cp.sort(cp.ascontiguousarray(one))[places] for one in values]
+            found[some] = cp.asnumpy(cp.stack(sorted_values))
+        return found
+
     @property
     def labels(self) -> Any:
         """What is known of the outcome of the rows, on the device; or None."""
