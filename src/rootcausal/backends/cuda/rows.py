@@ -21,6 +21,8 @@ WARPS_A_BLOCK = 4
 ROWS_A_SPLIT = 256
 # What a call costs besides its residuals, in residuals.
 CALL_OVERHEAD = 150_000_000
+# Columns of so many rows are sorted one after the other.
+ROWS_SORTED_ALONE = 100_000
 # Rows worked on at once where a copy of them is needed, in values.
 VALUES_A_STRIP = 1 << 25
 
@@ -72,9 +74,10 @@ class CupyRaw:
                 for rows in _strips(n, len(cols)):
                     centred = self._cells(rows, chosen) - cp.asarray(mean)
                     values[:, rows] = (centred @ cp.asarray(slopes[:, some])).T
-            # One after the other: sorted together, each value carries the number of its column.
-            sorted_values = [cp.sort(cp.ascontiguousarray(one))[places] for one in values]
-            found[some] = cp.asnumpy(cp.stack(sorted_values))
+            # Many together are fewer calls; but then each value carries the number of its column.
+            together = [values] if n < ROWS_SORTED_ALONE else values[:, None]
+            in_order = [cp.sort(cp.ascontiguousarray(of), axis=1)[:, places] for of in together]
+            found[some] = cp.asnumpy(cp.concatenate(in_order))
         return found
 
     @property
