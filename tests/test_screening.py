@@ -481,3 +481,39 @@ def test_rows_of_later_visits_know_what_came_after_time_0() -> None:
     assert one is not None and "immortal time bias" in one.sentence and "the same 'days'" in one.sentence
     own = named(seen_by({**columns, "days": TIME}, target="died", time="days"), "repeated patients")
     assert own is not None and "immortal" not in own.sentence
+
+
+def test_families_that_are_numbered_as_the_rows_come_are_ids() -> None:
+    rng = np.random.default_rng(9)
+    mother = np.sort(rng.integers(0, 150, N))
+    columns = {
+        "a": NOISE[:, 0],
+        "mom": mother + 12,
+        "village": mother // 4,
+        "days": np.sort(rng.integers(0, 4000, N)),
+    }
+    seen = seen_by({**columns, "ill": ILL}, target="ill")
+    kinds = {one.name: one.kind for one in seen.columns}
+    assert kinds["mom"] == "id" and kinds["village"] == "id" and kinds["days"] == "number"
+
+
+def test_a_table_of_counts_is_weighted_by_them() -> None:
+    counts = np.arange(24) % 5
+    columns = {
+        "dose": np.arange(24) % 3,
+        "sex": np.arange(24) // 3 % 2,
+        "Freq": counts,
+        "ill": np.arange(24) // 12,
+    }
+    assert options(seen_by(columns, target="ill"), "--weights") == ["Freq"]
+
+
+def test_a_page_that_a_few_lost_is_no_follow_up() -> None:
+    lost = np.arange(N) < 6
+    columns = {
+        "a": NOISE[:, 0],
+        "time": np.where(lost, np.nan, TIME),
+        "smoke": np.where(lost, np.nan, NOISE[:, 1]),
+    }
+    seen = seen_by({**columns, "ill": ILL}, target="ill", outcome="binary")
+    assert options(seen, "--after") == ["time"]

@@ -484,3 +484,20 @@ def an_id_left_in(rng):
 def sex_twice(rng):
     X, y = of_all_kinds(rng)
     return X[["sex", "crp"]].assign(male=(X["sex"] == "male").astype(int)), y
+
+
+@animal(seed=33, raises=("bili",), null=("visits",))
+def a_waiting_list(rng: np.random.Generator) -> Any:
+    """Levels that are numbered, who got a transplant, and the wait until then, known of these only."""
+    n = 240
+    bili, visits = rng.gamma(2.0, size=n), rng.poisson(4, size=n)
+    got = rng.random(n) < 0.5
+    state = np.array(["1_Good", "2_Fair", "3_Poor"])[np.digitize(bili + rng.logistic(size=n), [1.0, 3.0])]
+    columns = {
+        "bili": bili,
+        "state": state,
+        "transplant": np.where(got, "yes", "no"),
+        "wait": np.where(got, np.rint(rng.exponential(90, size=n)), np.nan),
+        "visits": visits,
+    }
+    return pd.DataFrame(columns), ill(rng, 1.2 * standardized(bili), 90)

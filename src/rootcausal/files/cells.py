@@ -24,10 +24,10 @@ WORDS_FOR_MISSING = tuple(sorted(["", "#N/A N/A", *_OF_PYARROW.split()]))
 # Words that people write where nothing is known, with "_" for blanks. They are asked about, and count as
 # missing only where --na says so.
 _IN_DOUBT = """
-    * ? ?? . .. -- --- ... unknown unk unkn u/k nk n/k missing n.a. n.k. n.d. not_done not_known not_available
-    not_recorded not_applicable not_measured not_tested not_stated not_reported not_specified no_data
-    none_recorded undefined undetermined unspecified unrecorded #null! #value! #n/d na_na nan_nan none_none
-    <na> nat (null) (missing) (unknown) don't_know dont_know
+    * ? ?? . .. -- --- ... unknown unkown unk unkn u/k nk n/k missing n.a. n.k. n.d. not_done not_known
+    not_available not_recorded not_applicable not_measured not_tested not_stated not_reported
+    not_specified no_data none_recorded undefined undetermined unspecified unrecorded #null! #value! #n/d
+    na_na nan_nan none_none <na> nat (null) (missing) (unknown) don't_know dont_know
 """
 WORDS_IN_DOUBT = frozenset(_IN_DOUBT.split())
 # These may as well be levels: no complication, not detected, non-responder.

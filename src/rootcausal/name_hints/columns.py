@@ -17,7 +17,7 @@ _PATIENT = words(
     "patient pat subject subj person participant mrn randid usubjid subjid pid pidnum patno subjno"
 )
 # Where patients were seen, and what may stand beside it: the site of a tumour is no such place.
-_SITE = words("site center centre hospital clinic institution institute inst")
+_SITE = words("site center centre hospital clinic institution institute inst cluster village district")
 _BESIDE_SITE = words(
     "study trial treatment treating recruiting enrolling medical health care clinical test testing data id "
     "code no nr nbr num number name of the patient patients"

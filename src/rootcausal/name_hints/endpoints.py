@@ -12,7 +12,7 @@ _END = words(
     "death deaths dead died dies deceased dth dod mortality survival survived survivor followup fup futime "
     "cens censor censored censoring recurrence recurred recurrent recur relapse relapsed rfs dfs pfs "
     "rfstime event events outcome outcomes endpoint autopsy hospdead los slos lenfol charges totcst totmcst "
-    "offtrt offtreatment offstudy discontinued dropout"
+    "yrdth modth dadth dthyr dthdt offtrt offtreatment offstudy discontinued dropout"
 )
 _ACCRUED = words("los slos lenfol charges totcst totmcst")
 # What begins in the course of a disease, and what is counted until it ends.

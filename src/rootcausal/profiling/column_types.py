@@ -20,6 +20,8 @@ FITTED = ("number", "binary", "ordinal", "nominal")
 
 # In fewer rows, numbers rise from row to row by chance.
 ROWS_TO_RISE = 20
+# So many groups at least, and so many a row, are numbered as the rows come: families, say.
+GROUPS_TO_RISE, GROUPS_A_ROW = 100, 0.2
 # And a column of texts, each once, is one of ids from so few rows on: it cannot tell anything else.
 ROWS_OF_TEXTS = 3
 # An id is a word; what is longer, or has several words, is a note or a person's name.
@@ -126,7 +128,12 @@ def _rises(cells: Counted) -> bool:
     numbers = cells.numbers
     assert numbers is not None
     enough = cells.n_rows >= ROWS_TO_RISE and not cells.n_missing
-    return enough and cells.all_distinct and bool((np.diff(numbers) > 0).all())
+    if not enough or (numbers[1:] < numbers[:-1]).any():
+        return False
+    # Sorted by the families, or places, that rows belong to, each numbered one more than the one before.
+    steps = np.diff(np.unique(numbers))
+    many = steps.size >= max(GROUPS_TO_RISE, GROUPS_A_ROW * cells.n_rows)
+    return cells.all_distinct or (many and float(np.median(steps)) == 1.0)
 
 
 def _are_words(cells: Counted) -> bool:

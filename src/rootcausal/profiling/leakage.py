@@ -266,7 +266,7 @@ def _with_follow_up(
     if time is not None and whole:
         text += (
             f" {IMMORTAL[0].upper()}{IMMORTAL[1:]}: leave {{names:it|them}} out, or give rows from start to "
-            "stop, in which it changes (--start)."
+            "stop, in which it changes (--start, also for when patients came in)."
         )
     return [*about("goes with follow-up", found, text, "--after"), *accrued]
 
@@ -278,7 +278,10 @@ def _made_of(
 
     Of what passes ``within`` follow-up also those that say whether it does, or are known in some of its rows.
     """
-    holed = [c for c in late if min(c.n_missing, c.n_observed) >= ROWS_A_LEVEL]
+    least = {
+        c.name: max(ROWS_A_LEVEL, MOST_NOT_KNOWN * c.n_rows) for c in late
+    }  # a page may be lost of a few
+    holed = [c for c in late if min(c.n_missing, c.n_observed) >= least[c.name]]
     begun, two = [c for c in holed if c.name in within], [c for c in late if c.n_different == 2]
     numbers = {c.name: c.numbers for c in late if c.numbers is not None and c.n_different > 2}
     found: dict[str, str] = {}

@@ -261,6 +261,12 @@ def zeros(cells: Counted) -> int:
     return count if far and (known_lab or values[0] >= SHARE_OF_MEDIAN * np.median(positive)) else 0
 
 
+def counts_rows(cells: Counted) -> bool:
+    """Whether a column by its name says how many patients each row of a table of counts stands for."""
+    named = tokens(cells.name)[-1:] in (["freq"], ["frequency"], ["freqs"])
+    return named and cells.whole and bool(cells.different) and cells.different[0] >= 0
+
+
 def weighs_a_survey(cells: Counted) -> bool:
     """Whether weights spread as no bodies do: how many people each row of a survey stands for."""
     if cells.numbers is None or not {"weight", "weights", "wt", "wgt"} & set(tokens(cells.name)):
@@ -271,7 +277,13 @@ def weighs_a_survey(cells: Counted) -> bool:
 
 def find_survey_weights(columns: Sequence[Counted], kinds: dict[str, Shape]) -> list[Finding]:
     """Columns that say how many people a row stands for, and nothing about the patient; one weighs rows."""
-    names = [cells.name for cells in columns if kinds[cells.name] in FITTED and weighs_a_survey(cells)]
+    fitted = [cells for cells in columns if kinds[cells.name] in FITTED]
+    rows = [cells.name for cells in fitted if counts_rows(cells)]
+    names = [cells.name for cells in fitted if weighs_a_survey(cells) and cells.name not in rows]
+    text = "{columns}: by its name how many patients each row stands for, as in a table of counts."
+    found = about("sampling weight", rows[:1], text, "--weights")
+    if found:
+        return found
     found = about(
         "sampling weight",
         names,
