@@ -78,6 +78,8 @@ def test_the_relations_are_found(cohort: tuple[pd.DataFrame, np.ndarray], model:
         and forms["dose"] == "linear"
     )
     holds_together(model, X)
+    # Each of them is an ancestor, by way of the marker and the stage; the ward is none.
+    assert (model.ancestor_probability_[:-1] > 0.9).all() and model.ancestor_probability_[-1] < 0.2
     # A shock adds nothing on average, whatever the others.
     values = model.shapley_values(X)
     assert np.abs(values.mean(axis=0)).max() < 0.06 and values.std(axis=0).max() > 0.5
@@ -90,9 +92,6 @@ def test_everything_that_a_model_answers(
     errors = model.transform(X)
     assert errors.shape == (len(X), model.causal_order_.size)
     np.testing.assert_allclose(errors.std(axis=0), 1.0, atol=0.35)
-    with pytest.raises(AttributeError, match=r"coef_.*differs between patients.*plots\.mechanism.*'linear'"):
-        _ = model.coef_
-    assert not hasattr(model, "coef_")
     assert model.predict_proba(X).shape == (len(X), 2)
     assert model.cross_validate()["auc"] > 0.6
     told = model.explain(X)
@@ -110,6 +109,23 @@ def test_everything_that_a_model_answers(
     assert (tmp_path / "page.html").stat().st_size > 10_000
 
 
+def test_what_a_unit_more_of_a_shock_adds_on_average(
+    cohort: tuple[pd.DataFrame, np.ndarray], model: RCI
+) -> None:
+    """By the patients themselves, shock by shock; the average over people is that of independent shocks."""
+    X, _ = cohort
+    told = model.explain(X)
+    for name in ("dose", "level", "marker"):
+        shocks = told.errors[:, list(X).index(name)]
+        ends = np.clip(np.stack([shocks + 0.5, shocks - 0.5]), shocks.min(), shocks.max())
+        added = [
+            np.diff([told[row : row + 1].what_if(name, end).predictor[0] for end in ends[::-1, row]])[0]
+            for row in range(0, len(X), 10)
+        ]
+        by_hand = np.mean(added) / (ends[0] - ends[1])[::10].mean()
+        assert model.coef_[list(X).index(name)] == pytest.approx(by_hand, rel=0.15, abs=0.03), name
+
+
 def test_a_file_keeps_it_to_the_last_bit(
     cohort: tuple[pd.DataFrame, np.ndarray], model: RCI, tmp_path: Path
 ) -> None:
@@ -118,6 +134,8 @@ def test_a_file_keeps_it_to_the_last_bit(
     again = RCI.load(tmp_path / "model.rci")
     assert again.get_params()["mechanism"] == "nonlinear"
     assert again.provenance_ == model.provenance_
+    np.testing.assert_array_equal(again.ancestor_probability_, model.ancestor_probability_)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
     one, other = model.explain(X), again.explain(X)
     for table in ("values", "errors", "lower", "upper", "frequency", "sampling_sd"):
         np.testing.assert_array_equal(getattr(one, table), getattr(other, table))

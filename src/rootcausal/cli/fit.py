@@ -284,7 +284,7 @@ def say_effects(model: "Estimator", words: "Words") -> None:
     width = max(map(len, names), default=0)
     for name, term in zip(names, shown, strict=True):
         low, high = words.per_sd(term.lower_per_sd), words.per_sd(term.upper_per_sd)
-        by_model = "" if term.shrunk_per_sd is None else f"; by the model {words.per_sd(term.shrunk_per_sd)}"
+        by_model = f"; by the model {words.per_sd(term.shrunk_per_sd)}"
         p = f"p {found.p_text(term)}".replace("p <", "p < ")
         say(
             f"  {name:<{width}}  {words.per_sd(term.effect_per_sd)} ({low.strip()} to {high.strip()}), {p}"

@@ -9,6 +9,7 @@ where that is wrong, both may say so.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -31,9 +32,9 @@ TAKEN = 50.0
 
 
 def nonlinear_stories(
-    evidence: Evidence, values: F64, measured: np.ndarray, asked: Index, unit: float
+    evidence: Evidence, values: F64, measured: np.ndarray, by_lines: Sequence[Told], unit: float
 ) -> list[Told]:
-    """Of the columns at these places.
+    """Of the columns of which lines were asked: the likelier of what these say, and of what graphs say.
 
     The likeliest effect is taken for one, and then the others are asked beside it: what is mistaken for a
     cause makes others look like effects.
@@ -43,29 +44,29 @@ def nonlinear_stories(
     evidence : errors, in causal order, and arrows of the model.
     values : (n, k) of the same columns.
     measured : (n, k) which errors rest on measurements: what was drawn knows the outcome.
+    by_lines : told by lines, of the places that are asked.
     unit : by which the outcome moves a column, in standard deviations of the outcome.
     """
     graphs: dict[bytes, _Graphs] = {}
     of_place = {}
-    for place in asked.tolist():
+    for place in (one.place for one in by_lines):
         rows = measured[:, place]
         key = rows.tobytes()
         if key not in graphs:
             graphs[key] = _Graphs.of(evidence, values[rows], evidence.known[rows])
         of_place[place] = graphs[key]
     told: dict[int, Told] = {}
-    effects: frozenset[int] = frozenset()
-    left = set(of_place)
-    while left:
+    for one in by_lines:
+        by_graphs = of_place[one.place].told(one.place, frozenset(), unit)
+        told[one.place] = max(one, by_graphs, key=lambda story: story.log_times)
+    effects, left = frozenset[int](), set(of_place)
+    # What is no effect as it is does not become one beside another.
+    while left := {place for place in left if told[place].log_times > np.log(TAKEN) and told[place].shift}:
+        effects |= {max(left, key=lambda place: told[place].log_times)}
+        left -= effects
         for place in left:
             told[place] = of_place[place].told(place, effects, unit)
-        # What is no effect as it is does not become one beside another.
-        left = {place for place in left if told[place].log_times > np.log(TAKEN) and told[place].shift != 0.0}
-        if left:
-            likeliest = max(left, key=lambda place: told[place].log_times)
-            effects |= {likeliest}
-            left.remove(likeliest)
-    return [told[place] for place in asked.tolist()]
+    return [told[one.place] for one in by_lines]
 
 
 @dataclass(eq=False)

@@ -19,7 +19,7 @@ straight in the error of a cause. A time to the outcome that censoring cut short
 shift by D does; and so does a cause that acts in a bent way. But where all patients were followed for some
 time, next to all with values below it have D, and far fewer right above: no cause does that.
 
-Where the model has curves, lines judge nothing: the stories are told by :mod:`.nonlinear_stories`.
+Where the model has curves, lines judge no order: the stories are told by :mod:`.nonlinear_stories`, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import numpy as np
 from scipy.special import chdtrc, expit
 from scipy.stats import norm
 
-from ..method.table import F64, Index
+from ..method.table import F64
 from .diagnosis import Check, Verdict
 from .evidence import Evidence, standardized
 from .leakage import advice_to_leave_out
@@ -193,8 +193,9 @@ def check_reverse_causation(
         y, smallest = evidence.known, _smallest_shift(evidence.known)
     told = stories(evidence, values, measured, fit, nonlinear)
     effects = _effects(DIAGNOSIS, told, OF_A_DIAGNOSIS)
-    beyond = None if effects else _only_cases_beyond(evidence, values, measured)
-    if beyond is not None:
+    beyond = _only_cases_beyond(evidence, values, measured)
+    # Taken for a cause, such a column makes others look like effects.
+    if beyond is not None and beyond.place not in [one.place for _, one in effects]:
         names = evidence.named([beyond.place])
         return DIAGNOSIS.check(
             "doubtful",
@@ -496,7 +497,7 @@ def stories(
     values : (n, k) of the same columns.
     measured : (n, k) which of them were, and not drawn: what was drawn knows D.
     fit : of D on the errors.
-    nonlinear : whether the model has curves: straight lines then judge no order.
+    nonlinear : whether the model has curves: straight lines then judge no order, and graphs are asked, too.
     """
     z = fit.coef / np.maximum(fit.standard_errors, 1e-150)
     enough = np.stack([measured[evidence.known == label].sum(axis=0) for label in (0, 1)]).min(axis=0)
@@ -504,8 +505,6 @@ def stories(
         evidence.searched & ~evidence.with_levels & (np.abs(z) >= CLEARLY) & (enough >= FEWEST_OF_A_CLASS)
     )
     asked = asked[np.argsort(-np.abs(z[asked]), kind="stable")][:ASKED_AT_MOST]
-    if nonlinear:
-        return _nonlinear(evidence, values, measured, asked, 1.0 / float(evidence.known.std()))
     spared = arrows_spared(values, evidence.known) if asked.size else np.zeros(0)
     told = []
     for place in asked.tolist():
@@ -515,20 +514,22 @@ def stories(
         # the column looks like a cause of it. So it must look like it after all the others, and either where
         # it stands or with all that its coming last makes of the order.
         after = _whatever_the_order(place, evidence.known, values, measured[:, place])
-        if nats < after and after + spared[place] > 0.0:
+        if nats < after and after + spared[place] > 0.0 and not nonlinear:
             rows = measured[:, place]
             nats = max(nats, after + likelier_last(place, values[rows], evidence.with_levels))
         nats = min(nats, after)
         told.append(Told(place, nats + float(spared[place]), shift, int(measured[:, place].sum())))
+    if nonlinear:
+        return _nonlinear(evidence, values, measured, told, 1.0 / float(evidence.known.std()))
     return told
 
 
 def _nonlinear(
-    evidence: Evidence, values: F64, measured: np.ndarray, asked: Index, unit: float
+    evidence: Evidence, values: F64, measured: np.ndarray, told: Sequence[Told], unit: float
 ) -> list[Told]:
     from .nonlinear_stories import nonlinear_stories  # models of lines need no learner of curves
 
-    return nonlinear_stories(evidence, values, measured, asked, unit)
+    return nonlinear_stories(evidence, values, measured, told, unit)
 
 
 def stories_of_number(evidence: Evidence, values: F64, fit: PlainLine, nonlinear: bool = False) -> list[Told]:
@@ -539,8 +540,6 @@ def stories_of_number(evidence: Evidence, values: F64, fit: PlainLine, nonlinear
         evidence.searched & ~evidence.with_levels & (z >= CLEARLY) & (measured.sum(axis=0) >= FEWEST_MEASURED)
     )
     asked = asked[np.argsort(-z[asked], kind="stable")][:ASKED_AT_MOST]
-    if nonlinear:
-        return _nonlinear(evidence, values, measured, asked, 1.0)
     y = standardized(evidence.known)
     columns = standardized(values)
     spared = arrows_spared(columns, y) if asked.size else np.zeros(0)
@@ -552,7 +551,7 @@ def stories_of_number(evidence: Evidence, values: F64, fit: PlainLine, nonlinear
             last = np.append(np.delete(np.arange(columns.shape[1]), place), place)
             nats = min(nats, _story_of_number(last.size - 1, columns[np.ix_(rows, last)], y[rows])[0])
         told.append(Told(place, nats + float(spared[place]), shift, rows.size))
-    return told
+    return _nonlinear(evidence, values, measured, told, 1.0) if nonlinear else told
 
 
 def _story_of_number(place: int, errors: F64, y: F64) -> tuple[float, float]:

@@ -276,14 +276,12 @@ class Estimator(TransformerMixin, BaseEstimator):
         return effects
 
     def __getattr__(self, name: str) -> Any:
-        """Say why there is no ``coef_`` where relations are nonlinear; nothing else is looked for here."""
-        why = ""
-        if name == "coef_" and "_model" in vars(self):
-            why = (
-                ": nonlinear equations were taken, and what an error adds differs between patients. Use "
-                "shapley_values(X), or plots.mechanism for the curves; or fit with mechanism='linear'"
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{why}")
+        """``coef_`` where relations are nonlinear: averages, worked out when they are asked for."""
+        if name != "coef_" or "_model" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.coef_ = np.zeros(self._model.n_variables)
+        self.coef_[self._model.order] = self._model.average_effects
+        return self.coef_
 
     def __getstate__(self) -> dict[str, Any]:
         """Patients stay in this process: a copy of the model travels without them, and with what it found."""
@@ -327,7 +325,7 @@ class Estimator(TransformerMixin, BaseEstimator):
             if penalized
             else unshrunk_effects(rows_at_hand(self._cohort), self._model, penalized=False)
         )
-        found = effects, self._unit_effects, self.ancestor_probability_
+        found = effects, self.coef_, self.ancestor_probability_
         return Summary.of(self._model, self._encoding, *found, self.provenance_)
 
     @property

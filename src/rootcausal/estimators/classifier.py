@@ -89,7 +89,7 @@ class RCI(ClassifierMixin, OfOneColumn):
     mechanism : {"auto", "linear", "nonlinear"}, default "auto"
         How variables come from their causes. ``linear`` is the paper's. ``nonlinear`` fits curves
         and spreads that differ, x = f(causes) + g(causes) · error, and pushes a risk model of the variables
-        through them: Shapley values are sampled where paths are nonlinear, and there is no ``coef_``.
+        through them: Shapley values are sampled where paths are nonlinear, and ``coef_`` are averages.
         ``auto`` takes it where it describes the cohort, or how the outcome is told, in clearly less, and
         the linear one elsewhere, where nonlinear ones cannot be had (``attribution="paper"``, matched sets,
         ``reliability``, rows at sites, rows with missing values on a cluster), and of tables with fewer than
@@ -126,11 +126,11 @@ class RCI(ClassifierMixin, OfOneColumn):
         stayed dependent on the diagnosis.
     covariates_ : (c,) column indices of variables that are adjusted for: in the risk, and in no order.
     coef_ : (p,) log-odds for each unit-variance error (of a nominal variable its size); zero where dropped.
-        Not there where the mechanism is not linear: what an error adds then differs between patients.
+        Where the mechanism is not linear, what an error adds differs between patients, and this is what a
+        unit more of it adds on average over people: errors times ``coef_`` are then no Shapley values.
     ancestor_probability_ : (p,) probability that each variable is an ancestor of the diagnosis; of those that
         the t-test dropped, by how clearly it did, and by how many ancestors the others hold. None with
-        ``attribution="paper"``, which takes every survivor for an ancestor, and where the mechanism is not
-        linear.
+        ``attribution="paper"``, which takes every survivor for an ancestor.
     intercept_ : float, log-odds of a patient whose shocks are all average; where the mechanism is not linear,
         their mean over shocks. This is not the prevalence.
     margins_ : (k,) by how much each root won; under pruned search a lower bound. A root that won by next

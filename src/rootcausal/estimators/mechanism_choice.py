@@ -141,7 +141,8 @@ def _weighed(
         return lines(doubt)
     if saved > enough:
         return curves(f"{shorter}.")
-    if by_outcome > SHORTER_OUTCOME:
+    # What decides outcomes for certain tells them in as many nats less as a weak prior lets it.
+    if by_outcome > SHORTER_OUTCOME and not nonlinear.separated:
         return curves(
             f"Curves or products of variables tell the outcome in {by_outcome:,.0f} nats less than lines do."
         )

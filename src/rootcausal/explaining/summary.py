@@ -55,7 +55,7 @@ class Term:
     sd : standard deviation of the column; of a logarithm, where the model sees one.
     effect, std_err, lower, upper : without a prior, all other columns held fixed, and the 95 % interval.
     p : two-sided, that there is no effect.
-    shrunk : the same effect by the model; None where it differs between patients.
+    shrunk : the same effect by the model; where it differs between patients, on average over people.
     shock : what a shock of one standard deviation on the variable adds by all ways, by the model, as
         ``coef_`` has it; of a variable of several columns a size without a sign; None of covariates.
     probability : that the variable causes the outcome, directly or by way of others; None where the
@@ -84,14 +84,14 @@ class Term:
     lower: float
     upper: float
     p: float
-    shrunk: float | None
+    shrunk: float
     shock: float | None
     probability: float | None
     effect_per_sd: float
     std_err_per_sd: float
     lower_per_sd: float
     upper_per_sd: float
-    shrunk_per_sd: float | None
+    shrunk_per_sd: float
     robustness: float
     robustness_p: float
     e_value: float
@@ -124,6 +124,7 @@ class Summary:
     _words: Words
     _rows: int
     _notable: float
+    _averaged: bool
 
     HEAD: ClassVar[tuple[str, ...]] = (
         "per SD",
@@ -156,8 +157,9 @@ class Summary:
         covariates = sum(term.covariate for term in terms)
         if covariates:
             adjusted += f", {plural(covariates, 'covariate')} among them"
-        notable = model.attribution.notable
-        return cls(terms, _method(effects, provenance), adjusted, effects.none, words, effects.rows, notable)
+        attribution, method = model.attribution, _method(effects, provenance)
+        told = attribution.notable, not attribution.proportional
+        return cls(terms, method, adjusted, effects.none, words, effects.rows, *told)
 
     def called(self, words: Words, units: Mapping[str, str]) -> Summary:
         """The same with these words of the outcome, and these units of variables, where there are any."""
@@ -183,7 +185,7 @@ class Summary:
 
         def rank(term: Term) -> tuple[float, float]:
             sure = abs(term.effect / term.std_err) if term.estimable and term.std_err else -1.0
-            return -sure, -abs(term.shrunk_per_sd or 0.0)
+            return -sure, -abs(term.shrunk_per_sd)
 
         return sorted(self.terms, key=rank)
 
@@ -276,8 +278,8 @@ class Summary:
         said.append("shock: what a shock of one SD adds by all ways, by the model.")
         if any(term.probability is not None for term in self.terms):
             said.append("P(cause): that it causes the outcome at all, directly or by way of others.")
-        if any(term.shrunk is None for term in self.terms):
-            said.append("Where relations are nonlinear, the model's effect differs between patients.")
+        if self._averaged:
+            said.append("Relations are nonlinear: shrunk and shock are averages over people.")
         for note in dict.fromkeys(term.note for term in self.terms if term.note):
             names = [one_line(term.label, NAME_LETTERS) for term in self.terms if term.note == note]
             said.append(f"{listed(names, NAMED)}: {note}.")
@@ -371,7 +373,7 @@ def _terms(
             for times_of in (times, sd)
         )
         own_ends, sd_ends = (times * ends[:, column]).tolist(), (sd * ends[:, column]).tolist()
-        by_model = None if shrunk is None else float(shrunk[column])
+        by_model = float(shrunk[column])
         chance = None if probability is None or covariate else float(probability[place])
         hidden = strong.get(column, NO_STRENGTH)
         like = None if hidden.like < 0 else encoding.column_names[hidden.like]
@@ -389,14 +391,14 @@ def _terms(
             lower=own_ends[0],
             upper=own_ends[1],
             p=float(p_values[column]),
-            shrunk=None if by_model is None else by_model * times,
+            shrunk=by_model * times,
             shock=None if covariate else float(shocks[place]),
             probability=chance,
             effect_per_sd=of_sd[0],
             std_err_per_sd=of_sd[1],
             lower_per_sd=sd_ends[0],
             upper_per_sd=sd_ends[1],
-            shrunk_per_sd=None if by_model is None else by_model * sd,
+            shrunk_per_sd=by_model * sd,
             robustness=hidden.to_zero,
             robustness_p=hidden.to_p,
             e_value=hidden.e_value,
@@ -423,13 +425,14 @@ def _own_unit(variable: Variable, dummy: int) -> tuple[str | None, str | None, s
     return None, None, f"1 {variable.unit}".rstrip(), 1.0
 
 
-def direct_effects(model: CausalModel) -> F64 | None:
+def direct_effects(model: CausalModel) -> F64:
     """(q,) what one unit of each column adds to the predictor, all others held fixed, by the model.
 
-    Zero for columns that it left out; None where that differs between patients.
+    Zero for columns that it left out; where that differs between patients, on average over people.
     """
-    if not model.attribution.proportional:
-        return None
-    effects = np.zeros(model.n_columns)
-    effects[model.column_order] = model.mechanism.slopes() @ model.attribution.unit_effects
+    effects, mechanism, attribution = np.zeros(model.n_columns), model.mechanism, model.attribution
+    if attribution.proportional:
+        effects[model.column_order] = mechanism.slopes() @ attribution.unit_effects
+    else:
+        effects[model.column_order] = attribution.average_direct_effects(mechanism) / mechanism.scale
     return effects

@@ -97,6 +97,12 @@ class CausalModel:
         effects = self.attribution.unit_effects
         return effects if self._groups is None else self._groups.norms(effects)
 
+    @property
+    def average_effects(self) -> F64:
+        """(v,) what a unit more of each variable's error adds, on average over people."""
+        effects = self.attribution.average_effects
+        return effects if self._groups is None else self._groups.norms(effects)
+
     def importance(self) -> F64:
         """(v,) the size of what an error of one adds."""
         size = self.attribution.importance()
@@ -167,7 +173,7 @@ class CausalModel:
         """(q, p): by how much each variable's Shapley value grows for each unit of each column.
 
         So the spread of what a patient's columns might have been becomes that of the values. Exact where both
-        parts are linear, and elsewhere right for patients near the average.
+        parts are linear, and asked of no others.
         """
         slopes = np.zeros((self.n_columns, self.n_variables))
         of_columns = self.mechanism.slopes() * self.attribution.unit_effects

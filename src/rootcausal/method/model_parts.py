@@ -180,6 +180,15 @@ class Attribution(Part, Protocol):
         """(k,) what an error of one adds where all others are zero."""
         ...
 
+    @property
+    def average_effects(self) -> F64:
+        """(k,) what a unit more of each error adds, on average over people."""
+        ...
+
+    def average_direct_effects(self, mechanism: Mechanism) -> F64:
+        """(k,) what a standard unit more of each column adds, others held fixed, on average over people."""
+        ...
+
     def importance(self) -> F64:
         """(k,) the size of what an error of one adds."""
         ...

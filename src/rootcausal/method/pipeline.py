@@ -168,7 +168,7 @@ class Searched(Protocol):
 
     Attributes
     ----------
-    order, margins, exhausted, adds_nothing, n_pairs, weights : as in
+    order, margins, exhausted, adds_nothing, p_added, n_pairs, weights : as in
     :class:`rootcausal.method.ordering.ordering.Ordering`.
     """
 
@@ -180,6 +180,8 @@ class Searched(Protocol):
     def exhausted(self) -> Index: ...
     @property
     def adds_nothing(self) -> Index: ...
+    @property
+    def p_added(self) -> F64: ...
     @property
     def n_pairs(self) -> int: ...
     @property
@@ -330,7 +332,6 @@ def learn(
         imputation = None
     attributed, probability = found.attributed, None
     if attributed.ancestor_probability is not None:
-        assert isinstance(ordering, Ordering), "the search of this mechanism has no tests of single columns"
         of_places = attributed.ancestor_probability
         probability = layout.any_of(_of_all(of_places, ordering, columns, layout, outcome))
     return Learned(
@@ -344,7 +345,7 @@ def learn(
     )
 
 
-def _of_all(probability: F64, ordering: Ordering, columns: Columns, layout: Layout, outcome: Outcome) -> F64:
+def _of_all(probability: F64, ordering: Searched, columns: Columns, layout: Layout, outcome: Outcome) -> F64:
     """(q,) that each column is an ancestor, by that (k,) of the ordered ones.
 
     Columns that earlier roots explain wholly have no effect of their own.
@@ -357,7 +358,7 @@ def _of_all(probability: F64, ordering: Ordering, columns: Columns, layout: Layo
     p_values[ordering.adds_nothing] = ordering.p_added
     out = ~layout.covariate
     out[ordering.order], out[ordering.exhausted] = False, False
-    inside = ordering.order[ordering.n_covariates :]
+    inside = ordering.order[~layout.covariate[ordering.order]]
     every[out] = ancestors_left_out(p_values[out], p_values[inside], every[inside])
     return every
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
@@ -29,6 +29,10 @@ from .shapley import AVERAGED_OVER, SEED, Match, people
 
 # Quantiles that are kept of each error: average people are drawn by them.
 STEPS = 129
+# People over whom effects are averaged.
+EFFECTS_OVER = 1024
+# What hardly varies has no effect to be told by a unit.
+LEAST_WIDTH = 1e-9
 # Predictors differ by less than this from rounding alone.
 ROUNDING = 1e-12
 # Effects that add up do so to this part of their size.
@@ -151,6 +155,36 @@ class NonlinearAttribution:
         unbounded = self._compiled._replace(range=unlimited, risk_limits=of_products)
         told = _predictors(unbounded, np.vstack([np.zeros((1, k)), np.eye(k)]))
         return told[1:] - told[0]
+
+    @cached_property
+    def average_effects(self) -> F64:
+        found, many = np.zeros(self.mechanism.order.size), self._many
+        for place in np.flatnonzero(self.matters):
+            up, down = many.copy(), many.copy()
+            ends = self.quantiles[place, [0, -1]]
+            up[:, place], down[:, place] = _half_a_unit_to_either_side(many[:, place], ends)
+            width = float((up - down)[:, place].mean())
+            found[place] = (self.predictor(up) - self.predictor(down)).mean() / max(width, LEAST_WIDTH)
+        return found
+
+    def average_direct_effects(self, mechanism: Mechanism) -> F64:
+        z = self.mechanism.standard_values(self._many)
+        found, widths = np.zeros((2, self.mechanism.order.size))
+        sides = [_half_a_unit_to_either_side(own, ends) for own, ends in zip(z.T, self.range, strict=True)]
+        for place, (up, down) in enumerate(sides):
+            curve = partial(self.outcome_curve, mechanism, place)
+            found[place], widths[place] = (curve(up) - curve(down)).mean(), (up - down).mean()
+        limited = partial(np.clip, a_min=-PRODUCT_WITHIN, a_max=PRODUCT_WITHIN)
+        for a, b, weight in zip(self.factor, self.other_factor, self.product, strict=True):
+            for own, other in ((a, b), (b, a)):
+                up, down = map(limited, sides[own])
+                found[own] += weight * float(((up - down) * limited(z[:, other])).mean())
+        return np.asarray(found / np.maximum(widths, LEAST_WIDTH))
+
+    @cached_property
+    def _many(self) -> F64:
+        """(n, k) errors of people over whom effects are averaged."""
+        return people(self.quantiles, np.flatnonzero(self.matters), EFFECTS_OVER, (SEED,))
 
     def importance(self) -> F64:
         k = self.mechanism.order.size
@@ -379,6 +413,11 @@ def nonlinear_kind(linear: type[Attribution]) -> type[NonlinearAttribution]:
 
 def _again(linear: type[Attribution], of: dict[str, Any]) -> NonlinearAttribution:
     return nonlinear_kind(linear)(**of)
+
+
+def _half_a_unit_to_either_side(values: F64, ends: F64) -> tuple[F64, F64]:
+    """(n,) each: half a unit above values (n,) and below them, within the cohort's lowest and highest."""
+    return np.clip(values + 0.5, *ends), np.clip(values - 0.5, *ends)
 
 
 def _predictors(machine: CompiledMechanism, errors: F64) -> F64:

@@ -19,6 +19,7 @@ from ..method.outcome import Outcome
 from ..method.pipeline import Attributed, Found, Searched, Settings
 from ..method.population import ClassWeights, standardized
 from ..method.table import F64, Index, RawTable
+from .ancestors import ancestors
 from .attribution import STEPS, NonlinearAttribution, nonlinear_kind
 from .building import Columns, build, parts_of, strengths
 from .curves import PIECES, Splines
@@ -53,6 +54,7 @@ class GraphOrder:
     margins: F64
     exhausted: Index
     adds_nothing: Index
+    p_added: F64
     n_pairs: int
     weights: ClassWeights
     saved: float
@@ -105,7 +107,8 @@ class NonlinearLearner:
         order = cohort.causal_order(graph)
         mechanism = build(cohort.columns, order, graph.fitted, cohort.rows, cohort.n_columns)
         errors = cohort.error_quantiles(order, graph)
-        risk = cohort.risk_search().run(np.flatnonzero(cohort.covariates).tolist())
+        rng = None if settings.effect_seed is None else np.random.default_rng(settings.effect_seed)
+        risk = cohort.risk_search().run(np.flatnonzero(cohort.covariates).tolist(), rng)
         attribution = cohort.attribution(mechanism, order, risk, errors)
         of_columns = cohort.columns.column
         ordering = GraphOrder(
@@ -113,12 +116,14 @@ class NonlinearLearner:
             cohort.margins(graph)[order] if len(order) else np.empty(0),
             np.sort(np.concatenate(left_out)),
             np.empty(0, dtype=np.intp),
+            np.empty(0),
             graph.n_fits,
             columns.weights,
             graph.saved,
             risk.saved,
         )
-        attributed = Attributed(attribution, risk.separated, graph.converged and risk.converged, None)
+        probability = cohort.ancestor_probability(graph, risk)[np.array(order, dtype=np.intp)]
+        attributed = Attributed(attribution, risk.separated, graph.converged and risk.converged, probability)
         return Found(ordering, mechanism.on_columns(of_columns, raw.shape[1]), attributed)
 
 
@@ -328,6 +333,13 @@ class GraphCohort:
         quantiles = self.rows.error_quantiles(told, np.linspace(0.0, 1.0, STEPS))
         mean, sd = (np.array([getattr(one, name) for one in fitted])[:, None] for name in ("mean", "sd"))
         return (quantiles - mean) / sd
+
+    def ancestor_probability(self, found: Graph, risk: Risk) -> F64:
+        """(c,) of each variable, at its first column: that it is an ancestor of the outcome."""
+        told = np.zeros(self.n_columns)
+        first = [columns[0] for columns in self.variables]
+        told[first] = np.where(self.covariates, 0.0, ancestors(risk.acting, found.arrows, self._allowed()))
+        return told
 
     def attribution(
         self, mechanism: NonlinearMechanism, order: Sequence[int], risk: Risk, quantiles: F64

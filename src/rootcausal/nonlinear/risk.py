@@ -49,12 +49,14 @@ class Risk:
     coefficients : what was fitted to them.
     separated : whether only a prior keeps the coefficients finite.
     converged : whether it came to rest before its limits.
+    acting : (v,) how probably each variable acts on the outcome directly; zero for covariates.
     saved : by how many nats, beyond what they cost, curves and products tell the outcome better than lines.
     """
 
     terms: tuple[tuple[int, int], ...]
     coefficients: Coefficients
     converged: bool
+    acting: F64
     saved: float = 0.0
 
     @property
@@ -103,10 +105,13 @@ class RiskSearch:
         freedom = np.array([list(map(len, groups)), list(map(len, whole))], dtype=np.intp)
         return lines, curves, freedom
 
-    def run(self, covariates: Sequence[int]) -> Risk:
-        """The terms that tell the outcome; lines of covariates are among them in any case."""
+    def run(self, covariates: Sequence[int], rng: np.random.Generator | None = None) -> Risk:
+        """The terms that tell the outcome; lines of covariates are among them in any case.
+
+        ``rng`` draws effects as they may be, for a resample, in place of what is expected of them.
+        """
         groups, converged, saved = self._chosen(covariates)
-        return replace(self._weighed(covariates, groups, converged), saved=saved)
+        return replace(self._weighed(covariates, groups, converged, rng), saved=saved)
 
     def saved(self, covariates: Sequence[int]) -> float:
         """By how many nats, beyond what they cost, curves and products tell the outcome better than lines."""
@@ -153,7 +158,13 @@ class RiskSearch:
         )
         return loglik - of_lines - sum(map(self._cost, bent))
 
-    def _weighed(self, covariates: Sequence[int], groups: Sequence[Group], converged: bool) -> Risk:
+    def _weighed(
+        self,
+        covariates: Sequence[int],
+        groups: Sequence[Group],
+        converged: bool,
+        rng: np.random.Generator | None,
+    ) -> Risk:
         """Lines of all variables, and what bends, as the default attribution weighs direct causes.
 
         So where nothing bends, the risk is that of the linear mechanism.
@@ -169,10 +180,13 @@ class RiskSearch:
             marks[: len(lines)] = known[[v for _, v in lines]]
         loss = self._loss([tuple(terms)])
         start, coef, settled = np.append(np.zeros(c), loss.start), np.zeros(0), True
+        acting = np.zeros(len(self._columns))
         if m:
             prior = Prior(EXPECTED_CAUSES_OF_D, m, self._outcome.variance, certain, barred)
             causes = find_direct_causes(loss, np.eye(m), prior, start, c)
-            coef, start, settled = causes.effects.coef, causes.fixed, causes.settled
+            coef = causes.effects.coef if rng is None else causes.drawn(rng)
+            start, settled = causes.fixed, causes.settled
+            acting = self._acting(terms[c:], causes.probability)
         coef = _without_specks(coef, certain)
         fixed, balanced = refit(loss, coef, start, c)
         fitted = Coefficients(np.append(fixed[:c], coef), fixed[c:], converged=settled and balanced)
@@ -180,7 +194,17 @@ class RiskSearch:
         there = np.append(np.ones(c, dtype=bool), (coef != 0.0) | certain)
         shown = replace(fitted, coef=fitted.coef[there])
         of_these = tuple(term for term, one in zip(terms, there.tolist(), strict=True) if one)
-        return Risk(of_these, shown, converged and fitted.converged)
+        return Risk(of_these, shown, converged and fitted.converged, acting)
+
+    def _acting(self, terms: Sequence[tuple[int, int]], probability: F64) -> F64:
+        """(v,) how probably at least one of a variable's terms tells the outcome."""
+        of_column = {column: v for v, columns in enumerate(self._columns) for column in columns}
+        none = np.ones(len(self._columns))
+        for (first, second), told in zip(terms, probability, strict=True):
+            none[of_column[first // TERMS_A_CAUSE]] *= 1.0 - told
+            if second >= 0:
+                none[of_column[second // TERMS_A_CAUSE]] *= 1.0 - told
+        return 1.0 - none
 
     def _lines(self, variable: int) -> Group:
         return tuple((TERMS_A_CAUSE * column, -1) for column in self._columns[variable])

@@ -53,8 +53,8 @@ class Found:
     causes : of each variable.
     fitted : of each column.
     cost : description length of all, in nats.
-    margins : (v,) what it would cost more to turn round the least sure arrow of each variable; infinite where
-        none could be.
+    arrows : of each (effect, cause) what the graph costs more without it, and with it turned round; infinite
+        where that cannot be.
     n_fits : mechanisms that were worked out.
     ended : whether the search came to rest before its limit.
     rises : by (effect, cause) that is none: the log-likelihood that it would add, and its coefficients.
@@ -64,11 +64,19 @@ class Found:
     causes: tuple[Causes, ...]
     fitted: tuple[Fitted, ...]
     cost: float
-    margins: F64
+    arrows: Mapping[tuple[int, int], tuple[float, float]]
     n_fits: int
     ended: bool
     rises: Mapping[tuple[int, int], tuple[float, int]]
     saved: float = 0.0
+
+    @property
+    def margins(self) -> F64:
+        """(v,) what it would cost more to turn round the least sure arrow of each; infinite without any."""
+        found = np.full(len(self.causes), np.inf)
+        for pair, (_, turned) in self.arrows.items():
+            found[list(pair)] = np.minimum(found[list(pair)], turned)
+        return found
 
     @property
     def converged(self) -> bool:
@@ -143,7 +151,7 @@ class GraphSearch:
         total = float(sum(self._cost[variable, some] for variable, some in enumerate(causes)))
         rises = self._rises(causes)
         return Found(
-            tuple(causes), tuple(fitted), total, self._margins(causes), len(self._known), ended, rises
+            tuple(causes), tuple(fitted), total, self._arrows(causes), len(self._known), ended, rises
         )
 
     def again(self, begin: Sequence[Causes], allowed: np.ndarray) -> Found:
@@ -336,13 +344,14 @@ class GraphSearch:
         """The same with arrows from all that is known to come before."""
         return [some | known for some, known in zip(causes, self._known_before, strict=True)]
 
-    def _margins(self, causes: list[Causes]) -> F64:
-        margins = np.full(len(causes), np.inf)
-        turns = self._turns(causes)
+    def _arrows(self, causes: list[Causes]) -> dict[tuple[int, int], tuple[float, float]]:
+        there = [(effect, cause) for effect, some in enumerate(causes) for cause in sorted(some)]
+        gone = self._saved(causes, [{effect: causes[effect] - {cause}} for effect, cause in there])
+        turns, turned = self._turns(causes), dict.fromkeys(there, np.inf)
         for turn, saved in zip(turns, self._saved(causes, turns), strict=True):
-            for variable in turn:
-                margins[variable] = min(margins[variable], -saved)
-        return margins
+            effect, cause = turn
+            turned[effect, cause] = -saved
+        return {pair: (-saved, turned[pair]) for pair, saved in zip(there, gone, strict=True)}
 
     def _promising(self, causes: list[Causes], variables: Iterable[int]) -> dict[int, Index]:
         """For each of these variables, others with which its errors have something in common."""

@@ -161,6 +161,13 @@ class Proportional:
     def unit_effects(self) -> F64:
         return self.coef
 
+    @property
+    def average_effects(self) -> F64:
+        return self.coef
+
+    def average_direct_effects(self, mechanism: Mechanism) -> F64:
+        return self.effects_on_outcome(mechanism)
+
     def importance(self) -> F64:
         return np.abs(self.coef)
 

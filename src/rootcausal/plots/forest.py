@@ -42,6 +42,5 @@ def draw_forest(ax: Axes, terms: Sequence[Term]) -> None:
             point(term.effect_per_sd, place - APART, "s", fill, "without a prior, 95 % interval")
         else:
             point(0.0, place - APART, "x", INK, "not estimable without a prior")
-        if term.shrunk_per_sd is not None:
-            point(term.shrunk_per_sd, place + APART, "D", "none", "by the model")
+        point(term.shrunk_per_sd, place + APART, "D", "none", "by the model")
     ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(said))
