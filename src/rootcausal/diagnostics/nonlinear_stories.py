@@ -29,6 +29,8 @@ from .story import Told
 
 # So many times likelier must an effect be for others to be asked beside it.
 TAKEN = 50.0
+# Nats by which the graph of an effect is better by chance, since forms and causes are chosen anew.
+BY_CHOICE = 3.0
 
 
 def nonlinear_stories(
@@ -117,7 +119,8 @@ class _Graphs:
         among = frozenset(self.variable[list(effects)].tolist())
         one = int(self.variable[place])
         cause, effect = self._cheapest(among), self._cheapest(among | {one}, among)
-        return Told(place, cause.cost - effect.cost, self._shift(effect.fitted[place], unit), self.n_rows)
+        nats = cause.cost - effect.cost - BY_CHOICE
+        return Told(place, nats, self._shift(effect.fitted[place], unit), self.n_rows)
 
     def _cheapest(self, effects: frozenset[int], fewer: frozenset[int] | None = None) -> Found:
         """The cheapest graph in which some variables are effects of the outcome, from one with fewer on."""
