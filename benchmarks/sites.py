@@ -4,6 +4,9 @@
 
 Attacks read what the coordinator reads: without a key the ledger of one site, with a key the totals of all.
 
+Resamples, whose draws the coordinator does not know, tell by the spread of their sums: that of products of
+columns is their fourth moments. The attacker is given these besides, as well as so many resamples show them.
+
 Reconstruction. Every sum of a fit is known by its request: of products, of two functions of a linear
 combination of columns, of the logistic likelihood at given coefficients. The attacker, who is also given the
 labels, looks for rows that lead to these sums (L-BFGS from two draws of the Gaussian with the same means and
@@ -37,6 +40,7 @@ from rootcausal.method.moments import regressed_correlations
 FOLDER = Path(__file__).parent.parent / "results" / "sites"
 KEY = bytes(range(32))
 STARTS = 2
+RESAMPLES = 200
 SEEDS = range(900, 903)
 OF_REFERENCE = 20_000
 Table = pd.DataFrame
@@ -259,7 +263,52 @@ def regress_out(table: np.ndarray, r: np.ndarray, root: int, cols: np.ndarray) -
     regressed_correlations(r, root, cols)
 
 
-def rebuilt(sums: Sums, wanted: np.ndarray, like: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """What the spread of sums over resamples tells, whose draws are not known: fourth moments, nearly.
+
+    Attributes
+    ----------
+    products : (m, m) Σ of products of the products of each two columns, as resamples show it.
+    resamples : how many there were; estimates are off by a share of about sqrt(2 / resamples).
+    """
+
+    products: np.ndarray
+    resamples: int
+
+    @classmethod
+    def of(cls, z: np.ndarray, resamples: int, seed: int) -> Spread:
+        rng, rows = np.random.default_rng(seed), len(z)
+        upper = np.triu_indices(z.shape[1])
+        products = z[:, upper[0]] * z[:, upper[1]]
+        counts = rng.multinomial(rows, np.full(rows, 1.0 / rows), resamples)
+        told = counts @ products
+        mean = products.mean(axis=0)
+        return cls(np.cov(told, rowvar=False) + rows * np.outer(mean, mean), resamples)
+
+    def gap(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        """How far those of rows are from these, and the gradient in them."""
+        a, b = np.triu_indices(z.shape[1])
+        products = z[:, a] * z[:, b]
+        diagonal = np.sqrt(np.diagonal(self.products))
+        weight = self.resamples / (2.0 * np.outer(diagonal, diagonal) ** 2)
+        off = products.T @ products - self.products
+        by_product = 4.0 * products @ (weight * off)
+        gradient = np.zeros_like(z)
+        for place, (i, j) in enumerate(zip(a, b, strict=True)):
+            gradient[:, i] += by_product[:, place] * z[:, j]
+            gradient[:, j] += by_product[:, place] * z[:, i]
+        return float((weight * off * off).sum()), gradient
+
+
+def rebuilt(
+    sums: Sums,
+    wanted: np.ndarray,
+    like: np.ndarray,
+    y: np.ndarray,
+    seed: int,
+    spread: Spread | None = None,
+) -> np.ndarray:
     """(n, p) rows that lead to the sums, from the best of a few starts; ``like`` is what rows look like."""
     rng, p = np.random.default_rng(seed), sums.directions.shape[1]
     scale = np.sqrt(y.size) * sums.of(like, rng.integers(0, 2, len(like))).std(axis=0)
@@ -268,7 +317,15 @@ def rebuilt(sums: Sums, wanted: np.ndarray, like: np.ndarray, y: np.ndarray, see
     for _ in range(STARTS):
         start = rng.multivariate_normal(np.zeros(p), covariance, y.size).ravel()
         options = {"maxiter": 1500, "maxfun": 2000}
-        found = minimize(sums.gap, start, (y, wanted, scale), jac=True, method="L-BFGS-B", options=options)
+
+        def gap(flat: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = sums.gap(flat, y, wanted, scale)
+            if spread is None:
+                return value, gradient
+            more, further = spread.gap(flat.reshape(y.size, -1))
+            return value + more, gradient + further.ravel()
+
+        found = minimize(gap, start, jac=True, method="L-BFGS-B", options=options)
         best = found if best is None or found.fun < best.fun else best
     return best.x.reshape(y.size, p)
 
@@ -299,6 +356,8 @@ def attacked(rows: int, p: int, seed: int) -> dict[str, float]:
     here, unrelated, others, reference = told
     members_y = y[cut[0]]
     guess = rebuilt(sums, here.sum(axis=0), Z[cut[3]], members_y, seed)
+    spread = Spread.of(Z[cut[0]], RESAMPLES, seed)
+    better = rebuilt(sums, here.sum(axis=0), Z[cut[3]], members_y, seed, spread)
     # The labels of the unrelated cohort are its own, the patients to find those of the site.
     beside = rebuilt(sums, unrelated.sum(axis=0) * 1.0, Z[cut[3]], y[cut[1]], seed)
     matched = np.concatenate([beside[y[cut[1]] == label] for label in (0, 1)])
@@ -317,6 +376,7 @@ def attacked(rows: int, p: int, seed: int) -> dict[str, float]:
         "numbers": sums.numbers,
         "cells": rows * p,
         "rebuilt": distance(guess, Z[cut[0]], members_y),
+        "resampled": distance(better, Z[cut[0]], members_y),
         "unrelated": distance(matched[:n], Z[cut[0]][wanted][:n], nothing),
         "members": auc(score(here, here), score(others, here)),
         "chance": auc(score(here, unrelated), score(others, unrelated)),
@@ -325,9 +385,9 @@ def attacked(rows: int, p: int, seed: int) -> dict[str, float]:
 
 def attacks() -> list[str]:
     lines = [
-        "| columns | rows summed | numbers for each value | rebuilt rows, SD | by an unrelated cohort, SD | "
-        "membership, AUC | by an unrelated cohort, AUC |",
-        "|---|---|---|---|---|---|---|",
+        f"| columns | rows summed | numbers for each value | rebuilt rows, SD | {RESAMPLES} resamples, SD "
+        "| by an unrelated cohort, SD | membership, AUC | by an unrelated cohort, AUC |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for p, sizes in ((4, (30, 60, 120, 240, 480)), (8, (30, 120, 480))):
         for rows in sizes:
@@ -335,7 +395,8 @@ def attacks() -> list[str]:
             mean = {name: np.mean([one[name] for one in found]) for name in found[0]}
             lines.append(
                 f"| {p} | {rows} | {mean['numbers'] / mean['cells']:.2f} | {mean['rebuilt']:.2f} | "
-                f"{mean['unrelated']:.2f} | {mean['members']:.2f} | {mean['chance']:.2f} |"
+                f"{mean['resampled']:.2f} | {mean['unrelated']:.2f} | {mean['members']:.2f} | "
+                f"{mean['chance']:.2f} |"
             )
             print(lines[-1], flush=True)
     return lines
@@ -363,8 +424,9 @@ Rebuilt rows are compared with the rows that were summed, in standard deviations
 patients. Rows can be looked for in sums as soon as these are about as many as the values that they are of;
 with at most half a number for each value they tell no more of a patient than the sums of an unrelated cohort
 of the same size do. That is the limit that a site keeps to without a key, and that the coordinator warns of
-with one. Membership is another matter: who already has a patient's whole row can tell, better than by chance,
-whether it is in the sums, the better the fewer rows they are of; only more rows, or a key, help.
+with one. Resamples add what their spread tells: fourth moments of the columns, to about a tenth. Membership
+is another matter: who already has a patient's whole row can tell, better than by chance, whether it is in the
+sums, the better the fewer rows they are of; only more rows, or a key, help.
 """
 
 

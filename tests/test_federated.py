@@ -30,6 +30,7 @@ from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 from rootcausal.data import simulate
 from rootcausal.federated import InProcess, Policy, Site, fit
 from rootcausal.federated.asking import Sites
+from rootcausal.federated.drawing import drawn_rows
 from rootcausal.federated.masks import Masks, Narrow, fixed, numbers, room_of, total
 from rootcausal.federated.messages import USUAL, Message, MessageError, Step, decoded
 from rootcausal.federated.requests import REQUESTS
@@ -168,6 +169,78 @@ def test_the_model_is_like_any_other(tmp_path: Any) -> None:
     page = (tmp_path / "page.html").read_text()
     assert "whose patients stayed there" in page and "in total over all sites only" in page
     assert again.provenance_["reading"] == {"called": "died"}
+
+
+# --- resamples ----------------------------------------------------------------------------------------------
+
+
+def drawn_from(table: pd.DataFrame, seed: int, by_class: bool) -> Any:
+    """What a resample in one place draws, where it draws as the sites do."""
+    sizes = [len(part) for part in split(table)]
+    labels = (pd.concat(split(table))["died"] == "yes").to_numpy().astype(int)
+    starts = np.cumsum([0, *sizes[:-1]])
+    numbers = iter(range(1, 100))
+
+    def draw(*_: Any) -> np.ndarray:
+        number = next(numbers)
+        parts = zip(NAMES, starts, sizes, strict=True)
+        return np.concatenate(
+            [
+                a + drawn_rows(KEY, name, seed, number, labels[a : a + n] if by_class else None, n)
+                for name, a, n in parts
+            ]
+        )
+
+    return draw
+
+
+@pytest.mark.parametrize("parameters", [{}, {"prevalence": 0.1}], ids=["", "prevalence"])
+def test_resamples_give_the_intervals_of_one_place(
+    parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = with_gaps(cohort(), GAPS)
+    monkeypatch.setattr("rootcausal.federated.resampling.AT_ONCE", 2)
+    sites = sites_of(table, policy=Policy(resamples=3))
+    model = fit(RCI(**parameters), InProcess(answers(sites)), list(NAMES), resamples=3, random_state=4)
+    reference, X = pooled(RCI(**parameters), table)
+    draw = drawn_from(table, 4, bool(parameters))
+    monkeypatch.setattr("rootcausal.resampling.bootstrap._draw_rows", draw)
+    monkeypatch.setattr("rootcausal.resampling.bootstrap._draw_by_class", draw)
+    reference.bootstrap(3, random_state=4)
+    for one, other in zip(model.bootstrap_.models, reference.bootstrap_.models, strict=True):
+        np.testing.assert_array_equal(one.order, other.order)
+        effects, expected = one.direct_effects(), other.direct_effects()
+        np.testing.assert_allclose(effects, expected, rtol=0, atol=1e-8)
+    told, wanted = (one.explain(X[:30]).to_frame() for one in (model, reference))
+    numbers = told.select_dtypes("number").columns
+    assert any("low" in name for name in numbers)
+    np.testing.assert_allclose(told[numbers], wanted[numbers], rtol=0, atol=1e-8)
+    words = {entry.words for entry in sites[0].ledger.entries}
+    assert any(text.endswith("of resample 3") for text in words)
+
+
+def test_what_is_drawn_is_known_by_the_key_alone() -> None:
+    first = drawn_rows(KEY, "north", 0, 1, None, 500)
+    others = [(KEY[::-1], "north", 0, 1), (KEY, "south", 0, 1), (KEY, "north", 1, 1), (KEY, "north", 0, 2)]
+    for other in others:
+        assert (drawn_rows(*other, None, 500) != first).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"policy": Policy()}, "agreed to 0 resamples"),
+        ({"policy": Policy(resamples=2)}, r"asked about resample 3.*--resamples 3"),
+        ({"key": None, "policy": Policy(numbers_a_value=1e9), "sizes": (420, 200, 200)}, "key"),
+    ],
+)
+def test_sites_answer_about_as_many_resamples_as_they_agreed_to(
+    options: dict[str, Any], sentence: str
+) -> None:
+    table = cohort()[["age", "creatinine", "died"]]
+    sites = sites_of(table, **options)
+    with pytest.raises(InputError, match=sentence):
+        fit(RCI(), InProcess(answers(sites)), [site.name for site in sites], resamples=4)
 
 
 # --- what a site gives away ---------------------------------------------------------------------------------

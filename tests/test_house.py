@@ -100,6 +100,7 @@ MAY_IMPORT = {
         "inputs",
         "method",
         "outcomes",
+        "resampling",
         "screening",
         "wording",
     },

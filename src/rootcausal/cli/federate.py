@@ -69,6 +69,12 @@ class SitesOptions:
         bool,
         of_sites("--without-late", help="Fit again without a site that does not answer in time, and say so."),
     ] = False
+    resamples: Annotated[
+        int,
+        of_sites(
+            min=0, metavar="N", help="Learn from so many resamples too, for intervals; of a diagnosis only."
+        ),
+    ] = 0
 
     def carried(self) -> AbstractContextManager[None]:
         """While this lasts, messages are carried."""
@@ -165,7 +171,8 @@ def federate(
     transport = FolderTransport(sites.folder, sites.wait)
     say(f"asks {plural(len(sites.names), 'site')} through {shown(sites.folder)}")
     with sites.carried():
-        model = fit(estimator, transport, sites.names, go_on_without=sites.without_late)
+        without, again = sites.without_late, sites.resamples
+        model = fit(estimator, transport, sites.names, go_on_without=without, resamples=again)
         model.save(out)
     _say(model)
     say(f"model written to {shown(out)}, and for the sites to {shown(sites.folder / MODEL)}")

@@ -117,6 +117,10 @@ class SiteOptions:
     budget: Annotated[
         int, of_site(min=1, metavar="N", help="Most requests that are answered in one session.")
     ] = 2000
+    resamples: Annotated[
+        int,
+        of_site(min=0, metavar="N", help="With a key: about how many resamples of its rows it answers."),
+    ] = 0
     times: Annotated[
         float | None,
         of_site(
@@ -252,7 +256,7 @@ def _site(cohort: Path, table: SiteTable, agreed: SiteOptions, rehearsal: bool =
         event=table.event,
         labels=labels,
         key=key,
-        policy=Policy(agreed.least, agreed.budget, agreed.times),
+        policy=Policy(agreed.least, agreed.budget, agreed.times, resamples=agreed.resamples),
         folder=folder,
         rehearsal=rehearsal,
     )
@@ -317,5 +321,7 @@ def _rehearse(site: "Site") -> None:
             how_often = "once" if len(counts) == 1 else f"{len(counts)} times"
             say(f"  {how_often}, {plural(sum(counts), 'number')}: {words}")
     say(f"in all {plural(sum(map(sum, asked.values())), 'number')}; a joint fit asks about as much")
+    if site.policy.resamples:
+        say(f"and as much again for each of {plural(site.policy.resamples, 'resample')}")
     if refused:
         say(f"it ends with: {refused}")

@@ -380,19 +380,23 @@ class Estimator(TransformerMixin, BaseEstimator):
         The cohort is kept in memory from :meth:`fit` for this, and never written to a file. An array is not
         copied: one that was changed in place meanwhile is refused.
         """
-        from ..explaining.provenance import how_it_was_resampled, warn_of_resamples
         from ..resampling.bootstrap import bootstrap
         from ..resampling.training_rows import rows_at_hand
 
         check_is_fitted(self)
         rows = rows_at_hand(self._cohort)
-        self.bootstrap_ = bootstrap(
-            rows, n, random_state=random_state, n_jobs=n_jobs, progress=progress, resume=resume
+        self._take_resamples(
+            bootstrap(rows, n, random_state=random_state, n_jobs=n_jobs, progress=progress, resume=resume)
         )
+        return self
+
+    def _take_resamples(self, resamples: Bootstrap) -> None:
+        from ..explaining.provenance import how_it_was_resampled, warn_of_resamples
+
+        self.bootstrap_ = resamples
         self.provenance_ = {**self.provenance_, "bootstrap": how_it_was_resampled(self.bootstrap_)}
         said, found = warn_of_resamples(self.bootstrap_), self._found
         self._keep(replace(found, fit=tuple(dict.fromkeys((*found.fit, *said)))))
-        return self
 
     def cross_validate(self, folds: int = 5, random_state: int = 0) -> dict[str, float]:
         """What the model knows of patients whom it has not seen.

@@ -81,10 +81,10 @@ class Sites:
         self._waiting.append(step)
 
     def ask(self, *steps: Step) -> list[Any]:
-        """Of each step the sums over all sites; where it has none, what each site said, by name."""
+        """Of each step with an answer the sums over all sites; or where it has none, what each said."""
         answers = self._answers(steps)
         totals: list[Any] = []
-        for place, step in enumerate(steps):
+        for place, step in enumerate(step for step in steps if not REQUESTS[step.do].keeps):
             said = {name: answers[name][place] for name in self.names}
             if not REQUESTS[step.do].sums:
                 totals.append(said)
@@ -118,7 +118,7 @@ class Sites:
         request = Message("request", self.session, number, steps=every).encoded()
         self._sent.append(request)
         self.rounds += 1
-        asked = Asked(self.session, number, request, every, len(steps), self)
+        asked = Asked(self.session, number, request, every, self)
         answers = self._transport.ask(number, request, self.names, asked.problem)
         for name in self.names:
             if name in answers and decoded(answers[name]).have is not None:
@@ -161,12 +161,11 @@ class Asked:
     """A request on its way, and what was wrong with the answers so far."""
 
     def __init__(
-        self, session: str, number: int, request: bytes, steps: Sequence[Step], n_answers: int, sites: Sites
+        self, session: str, number: int, request: bytes, steps: Sequence[Step], sites: Sites
     ) -> None:
         self.number, self.request = number, request
         self._session, self._digest = session, digest_of(request)
         self._steps = [step for step in steps if not REQUESTS[step.do].keeps]
-        assert len(self._steps) == n_answers
         self._sites = sites
         self._wrong: dict[str, str] = {}
 

@@ -44,16 +44,30 @@ class Minimum:
     rows : no sum is over fewer.
     masked : whether the coordinator sees totals over sites only.
     numbers_a_value : for each value held, at most so many numbers are sent.
+    resamples : how many are answered about.
     """
 
     rows: int = LEAST_ROWS
     masked: bool = False
     numbers_a_value: float = NUMBERS_A_VALUE
+    resamples: int = 0
 
     def refuse_few_rows(self, n: int) -> None:
         if n < self.rows:
             raise InputError(
                 f"this site has {plural(n, 'row')} with an outcome, and answers from {self.rows} on"
+            )
+
+    def refuse_resample(self, number: int) -> None:
+        """Refuse a resample beyond those that the site agreed to."""
+        if not self.masked:
+            raise InputError(
+                "resamples are many sums of the same rows, which only a key hides (rootcausal site key)"
+            )
+        if not 0 < number <= self.resamples:
+            raise InputError(
+                f"this site agreed to {plural(self.resamples, 'resample')}, and is asked about resample "
+                f"{number}: let it agree to as many as the study needs (--resamples {max(number, 1)})"
             )
 
     def refuse_few_sites(self, n: int) -> None:

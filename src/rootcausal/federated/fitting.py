@@ -51,7 +51,8 @@ from .heterogeneity import differences, in_words, remembered
 from .holdings import Agreed
 from .masks import room_of
 from .messages import Step
-from .tables import FederatedIncomplete, FederatedRaw, Rows, as_moments, moments_step
+from .resampling import resampled
+from .tables import FederatedIncomplete, FederatedRaw, Rows, described_rows
 
 Fitted = TypeVar("Fitted", bound=Estimator)
 
@@ -62,11 +63,16 @@ NEEDS_ROWS = {
     "limits": "draw values of patients beyond them",
     "competing": "follows patients after other events",
 }
-ALL_ROWS = {"raw": 0}
 
 
 def fit(
-    estimator: Fitted, transport: Transport, sites: Sequence[str], *, go_on_without: bool = False
+    estimator: Fitted,
+    transport: Transport,
+    sites: Sequence[str],
+    *,
+    go_on_without: bool = False,
+    resamples: int = 0,
+    random_state: int = 0,
 ) -> Fitted:
     """Fit an estimator on the rows of several sites, which stay where they are.
 
@@ -78,6 +84,9 @@ def fit(
     sites : their names.
     go_on_without : fit again without a site that does not answer in time, and say so in ``provenance_``; by
         default that is an error, and the fit can be started again and goes on where it stopped.
+    resamples : how many resampled cohorts to learn from as well, so that :meth:`rootcausal.RCI.explain` gives
+        intervals: each site draws as many of its rows as it has, with its key. For a diagnosis only.
+    random_state : their seed.
 
     Returns
     -------
@@ -91,7 +100,7 @@ def fit(
         while True:
             asked = Sites(transport, here, anew=bool(lost))
             try:
-                about = _fit(estimator, asked, settings, hints, target)
+                about = _fit(estimator, asked, settings, hints, target, resamples, random_state)
             except SiteError as error:
                 if not (go_on_without and error.lost and len(here) > 2):
                     if not error.lost:
@@ -162,13 +171,24 @@ def _target_of(estimator: Any) -> Target:
 
 
 def _fit(
-    estimator: Any, sites: Sites, settings: Settings, hints: ColumnHints, target: Target
+    estimator: Any,
+    sites: Sites,
+    settings: Settings,
+    hints: ColumnHints,
+    target: Target,
+    resamples: int,
+    random_state: int,
 ) -> dict[str, Any]:
     """Fit, and ask what differs between sites: what the model remembers of that."""
     cohort, rows = cohort_at(estimator, sites, settings, hints, target, estimator.knowledge)
     estimator._learn(cohort, settings)
     check_is_fitted(estimator)
     found = differences(rows)
+    if resamples:
+        read = sites.numbers
+        estimator._take_resamples(resampled(sites, cohort, settings, rows, resamples, random_state))
+        # Of rows that nobody knows: what these tell is another question than how many they are.
+        sites.numbers = read
     if found is None:
         return {}
     columns = estimator._model.mechanism.order
@@ -230,9 +250,8 @@ def _described(
     """The same once sites have opened it: its columns, unless something is wrong with them."""
     encoding, labelled = agreed.encoding, agreed.said["kind"] == "binary"
     sites.sizes = type(sites.sizes)(2 if labelled else 1, not labelled)
-    counts, moments = sites.ask(Step("rows"), moments_step(ALL_ROWS, np.zeros(units.size), units))
-    at_zero = as_moments(moments, units)
-    n, incomplete, _ = (round(one) for one in counts["rows"].tolist())
+    rows = described_rows(sites, units, labelled)
+    at_zero, n, incomplete = rows.at_zero, rows.n, rows.incomplete
     room = room_of(n, len(sites.names))
     sites.keep(Step("room", {"bits": room}))
     sites.sizes = replace(sites.sizes, room=room)
@@ -248,8 +267,7 @@ def _described(
         refuse_not_finite(lacking, np.zeros_like(lacking), names)
     findings.refuse()
     weights = ClassWeights.of(settings.prevalence, at_zero.count)
-    by_class = labelled and (settings.level(encoding.layout.n_variables) < 1.0 or not weights.equal)
-    rows = Rows(sites, at_zero.count, units, by_class, incomplete, at_zero)
+    rows.by_class &= settings.level(encoding.layout.n_variables) < 1.0 or not weights.equal
     raw: RawTable | IncompleteRaw = FederatedIncomplete(rows) if incomplete else FederatedRaw(rows, units)
     columns = describe_columns(raw, settings.prevalence)
     note_flat(columns, encoding.seen_names, lambda flat: (columns.mean[flat], columns.mean[flat]), findings)

@@ -19,6 +19,7 @@ from scipy.stats import chi2
 
 from ..method.table import F64, Index, LossSums
 from ..wording import listed, quoted
+from .asking import Sites
 from .messages import Step
 from .sums import A_UNIT
 from .tables import Rows
@@ -80,7 +81,7 @@ def differences(rows: Rows) -> Differences | None:
     noise = _noise(asked.do, sums, rows.n)
     effects, of_effects = _cochran(told["effects"] / np.array([[noise], [noise], [noise]]), n_sites)
     arrows = _alike(told["apart"] / A_UNIT, told["spread"], n, n_sites)
-    if not rows.sites.masked:
+    if isinstance(rows.sites, Sites) and not rows.sites.masked:
         here = here[: asked.arrays["cols"].size]
         for name, one in rows.sites.last_told().items():
             if one["sites"].any():

@@ -20,6 +20,7 @@ Shape = tuple[int, ...]
 Check = Callable[[Any], bool]
 
 MOST_COLUMNS = 100_000
+MOST_SEEDS = 1 << 63
 # In bits, of the number of rows and of sites.
 MOST_ROOM = 36
 STAGES = "stage sums"
@@ -95,6 +96,10 @@ class Request:
 
 def _whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
+
+
+def _seed(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_SEEDS
 
 
 def _text(value: Any) -> bool:
@@ -237,6 +242,8 @@ REQUESTS: dict[str, Request] = {
         {"times": ("f", 1), "events": ("f", 1), "leaving": ("f", 1)},
         keeps=True,
     ),
+    "draw": Request("", {"number": _whole, "seed": _seed, "by_class": _truth}, keeps=True),
+    "drop draws": Request("", keeps=True),
     # --- the cohort as it came -----------------------------------------------------------------------------
     "rows": Request(
         "number of rows, and of those that lack a value or all of them",
@@ -265,7 +272,7 @@ REQUESTS: dict[str, Request] = {
         _joint,
         narrow=dict.fromkeys(("total", "product", "unknown"), FULL),
     ),
-    "fill": Request("", {"seed": _whole}, VIEW, keeps=True),
+    "fill": Request("", {"seed": _seed}, VIEW, keeps=True),
     "standardize": Request("", {**RAW, **TABLE, "weights": _weights}, {**COLS, **SCALED}, keeps=True),
     # --- a standardized table ------------------------------------------------------------------------------
     "table gram": Request(

@@ -19,6 +19,7 @@ from ..errors import InputError, warn
 from ..inputs.naming import namings_of
 from ..wording import one_line, plural, quoted
 from .disclosure import LEAST_ROWS, NUMBERS_A_VALUE, Minimum
+from .drawing import drawn_rows
 from .holdings import FOLLOW_UP, LABELS, NUMBER, Agreed, Holdings
 from .ledger import Ledger
 from .masks import KEY_BYTES, Masks
@@ -29,6 +30,8 @@ from .sums import Sums
 # Requests with an answer in one session; a fit of 50 columns asks about 70 times.
 BUDGET = 2_000
 MOST_NAME = 60
+# Resamples that are held at once.
+MOST_DRAWS = 64
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,14 @@ class Policy:
     times : the unit to whose multiples times of follow-up are rounded up before they leave, such as 30 for
         months of days; 0 leaves them as they are. None refuses to tell them: a fit of follow-up then ends.
     numbers_a_value : without a key, at most so many numbers are sent for each value that the site holds.
+    resamples : how many resamples of its rows it answers about, with a key.
     """
 
     minimum: int = LEAST_ROWS
     budget: int = BUDGET
     times: float | None = None
     numbers_a_value: float = NUMBERS_A_VALUE
+    resamples: int = 0
 
 
 class Site:
@@ -94,7 +99,9 @@ class Site:
         self.holdings = Holdings.of(X, roles, {} if labels is None else namings_of(labels))
         if self.holdings.left_out:
             warn(f"{plural(self.holdings.left_out, 'row')} without an outcome left out")
-        self._minimum = Minimum(self.policy.minimum, key is not None, self.policy.numbers_a_value)
+        self._minimum = Minimum(
+            self.policy.minimum, key is not None, self.policy.numbers_a_value, self.policy.resamples
+        )
         self._minimum.refuse_few_rows(self.holdings.rows)
         self._key = None if rehearsal else key
         self.ledger = Ledger(folder)
@@ -107,6 +114,9 @@ class Site:
         self._broken = ""
         self._masks: Masks | None = None
         self._rows: Sums | None = None
+        self._whole: Sums | None = None
+        self._drawn: dict[int, Sums] = {}
+        self._draw = 0
 
     def answer(self, encoded: bytes) -> bytes:
         """The answer to a request, or a refusal with a sentence; nothing else comes out of a site."""
@@ -181,7 +191,8 @@ class Site:
                 continue
             masks = self._masks if request.sums else None
             told = result.arrays if result.arrays else result.fields
-            self.ledger.note(message.session, message.number, step.do, request.words, masks is not None, told)
+            words = request.words if not self._draw else f"{request.words}, of resample {self._draw}"
+            self.ledger.note(message.session, message.number, step.do, words, masks is not None, told)
             if masks is not None:
                 room = 0 if self._rows is None else self._rows.sizes.room
                 result = _masked(result, masks, request, f"{digest}|{place}", room)
@@ -190,8 +201,8 @@ class Site:
 
     def _result(self, step: Step) -> Step | None:
         """What a step leads to: an answer, or None where it is only kept."""
-        if step.do in self._FIRST_ROUND:
-            return self._FIRST_ROUND[step.do](self, step)
+        if step.do in self._OWN:
+            return self._OWN[step.do](self, step)
         if self._rows is None:
             raise MessageError(f"{step.do!r} comes before the columns were agreed on")
         return self._rows.result(step)
@@ -241,14 +252,37 @@ class Site:
         agreed = Agreed.of(step.fields, step.arrays)
         rows = self.holdings.opened(agreed, self.policy.times or 0.0)
         self._minimum.refuse_open(rows)
-        self._rows = Sums(rows, self._minimum)
+        self._rows = self._whole = Sums(rows, self._minimum)
 
-    _FIRST_ROUND: Mapping[str, Callable[[Site, Step], Step | None]] = {
+    def _turn_to(self, step: Step) -> None:
+        """A resample, which is drawn where it is not there yet."""
+        number = step.fields["number"]
+        self._minimum.refuse_resample(number)
+        if self._whole is None:
+            raise MessageError("a resample comes before the columns were agreed on")
+        if number not in self._drawn:
+            if len(self._drawn) >= MOST_DRAWS:
+                raise MessageError("too many resamples at once")
+            labels = self._whole.labels if step.fields["by_class"] else None
+            if step.fields["by_class"] and labels is None:
+                raise MessageError("these rows have no classes")
+            rows = drawn_rows(
+                self._key or b"", self.name, step.fields["seed"], number, labels, self.holdings.rows
+            )
+            self._drawn[number] = self._whole.drawn(rows)
+        self._rows, self._draw = self._drawn[number], number
+
+    def _drop_draws(self, step: Step) -> None:
+        self._rows, self._draw, self._drawn = self._whole, 0, {}
+
+    _OWN: Mapping[str, Callable[[Site, Step], Step | None]] = {
         "describe": _describe,
         "counts": _counts,
         "outcome sums": _outcome_sums,
         "follow-up": _follow_up,
         "open": _open,
+        "draw": _turn_to,
+        "drop draws": _drop_draws,
     }
 
 

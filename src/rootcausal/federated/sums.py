@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.blas import one_blas_thread
+from ..backends.choose import choose_table
 from ..method.missing.gaussian import JointGaussian
 from ..method.missing.pooled import PooledRaw, RawPart
 from ..method.missing.sums import DRAWS, Imputer, IncompleteRaw, View
@@ -50,6 +51,19 @@ class Sums:
         self._sizes: dict[int, int] = {}
         self._room = 0
         self._told, self._values = 0, int(np.isfinite(rows.values).sum())
+
+    @property
+    def labels(self) -> np.ndarray | None:
+        """(n,) of the classes, where rows have any."""
+        return self._rows.known if self._rows.classes == 2 else None
+
+    def drawn(self, rows: Index) -> Sums:
+        """The same of some rows, each as often as it is named; nothing else of what this led to."""
+        values, known = self._rows.values[rows], self._rows.known[rows]
+        cohort = OpenRows(self._rows.agreed, values, known, choose_table("numba", values, known))
+        sums = Sums(cohort, self._minimum)
+        sums._room = self._room
+        return sums
 
     @property
     def sizes(self) -> Sizes:

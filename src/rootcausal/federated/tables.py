@@ -21,6 +21,7 @@ from .messages import Step
 from .requests import COARSE, DECIDING, FINE, LOGLIKS, symmetric, upper
 from .search import SitesSearch, Wanted
 from .sums import loss_sums
+from .together import Turn
 
 BACKEND = "sites"
 # Of Σ x², the share that a mean may have: what is left of it, about the mean, keeps all digits but one.
@@ -48,7 +49,7 @@ class Rows:
     about : of the rows that were described last, sums about which values.
     """
 
-    sites: Sites
+    sites: Sites | Turn
     count: F64
     units: F64
     by_class: bool
@@ -358,6 +359,13 @@ class FederatedTable:
         return Step(do, {"table": self._handle, **plain}, arrays)
 
 
+def described_rows(sites: Sites | Turn, units: F64, by_class: bool) -> Rows:
+    """The first look at rows: how many there are, and their sums about zero."""
+    counts, moments = sites.ask(Step("rows"), moments_step({"raw": 0}, np.zeros(units.size), units))
+    at_zero = as_moments(moments, units)
+    return Rows(sites, at_zero.count, units, by_class, round(float(counts["rows"][1])), at_zero)
+
+
 def _near_zero(moments: ColumnMoments, shift: F64) -> bool:
     """Whether sums about zero lose hardly a digit when they are taken about these values instead."""
     square = moments.square.sum(axis=0)
@@ -372,7 +380,7 @@ def _shifted(moments: ColumnMoments, shift: F64) -> ColumnMoments:
     return replace(moments, total=total - values * shift, square=square, score=score)
 
 
-def moments_of(sites: Sites, which: Mapping[str, Any], shift: F64, units: F64) -> ColumnMoments:
+def moments_of(sites: Sites | Turn, which: Mapping[str, Any], shift: F64, units: F64) -> ColumnMoments:
     """Moments by class about a shift; ``which`` rows."""
     (told,) = sites.ask(moments_step(which, shift, units))
     return as_moments(told, units)
