@@ -158,7 +158,8 @@ def _late_or_competing(rng: np.random.Generator, cohort: Fuzzed) -> None:
     else:
         first = np.where(rng.random(len(when)) < 0.5, "died", "last seen")
         cohort.outcome = when, np.where(event == 1, "relapse", first)
-        cohort.options |= {"positive": "relapse", "competing": "died"}
+        of_which = bool(len(when) % 2)  # drawn with the rows
+        cohort.options |= {"positive": "relapse", "competing": "died", "incidence": of_which}
 
 
 def _columns(
