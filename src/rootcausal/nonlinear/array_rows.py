@@ -273,7 +273,7 @@ class ArrayRows:
         both = xp.stack([error, abs(error)], axis=1)
         weighted = both * w
         shared = (weighted.reshape(-1, self.n_rows) @ self.splines.T).reshape(len(told), 2, -1)
-        sums = (shared, weighted.sum(axis=2), (weighted * both).sum(axis=2), self.splines @ w)
+        sums = (shared, weighted.sum(axis=2), (weighted * both).sum(axis=2))
         return SharedSums(*map(self._on_host, sums)).dependence(total)
 
     def error_quantiles(self, told: Sequence[Told], shares: F64) -> F64:

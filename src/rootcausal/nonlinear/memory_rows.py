@@ -190,9 +190,7 @@ class MemoryRows:
             both[1] = np.abs(both[0])
         weighted = errors * self.weights
         square = np.einsum("msn,msn->ms", weighted, errors)
-        return SharedSums(
-            weighted @ self.splines.T, weighted.sum(axis=2), square, self.splines @ self.weights
-        )
+        return SharedSums(weighted @ self.splines.T, weighted.sum(axis=2), square)
 
     def error_quantiles(self, told: Sequence[Told], shares: F64) -> F64:
         found = [quantiles_of(error, self.weights, shares) for error in self.plain_errors(told)]

@@ -302,13 +302,11 @@ class SharedSums:
     ----------
     with_splines : (m, 2, s) Σ of products.
     total, square : (m, 2) Σ of errors, and of their squares.
-    splines : (s,) Σ of the splines.
     """
 
     with_splines: F64
     total: F64
     square: F64
-    splines: F64
 
     def __add__(self, other: SharedSums) -> SharedSums:
         return SharedSums(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
@@ -317,9 +315,8 @@ class SharedSums:
         """(m, 2, s): see :meth:`SearchedRows.dependence`; of rows of this weight."""
         mean = self.total / weight
         variance = self.square / weight - mean * mean
-        covariance = self.with_splines - mean[:, :, None] * self.splines
-        # What varies by rounding alone does not.
+        # What varies by rounding alone does not. Splines have mean zero, so that none has to be taken away.
         varies = variance > ROUNDING * self.square / weight
-        return np.where(varies[:, :, None], covariance**2, 0.0) / (
+        return np.where(varies[:, :, None], self.with_splines**2, 0.0) / (
             np.where(varies, variance, 1.0)[:, :, None] * weight
         )
