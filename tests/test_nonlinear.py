@@ -23,11 +23,12 @@ from rootcausal.method.schema import check_part, flattened, unflattened
 from rootcausal.nonlinear.attribution import NonlinearAttribution, nonlinear_kind
 from rootcausal.nonlinear.cumulative_logits import fit_logits
 from rootcausal.nonlinear.curves import KNOTS, PIECES, Splines, curve_at, pieces_at
-from rootcausal.nonlinear.fitting import Asked, Fitter
+from rootcausal.nonlinear.fitting import POST_NONLINEAR, Asked, Fitter
 from rootcausal.nonlinear.mechanism import NonlinearMechanism
 from rootcausal.nonlinear.memory_rows import MemoryRows
 from rootcausal.nonlinear.rows import Designs
 from rootcausal.nonlinear.rows_in_memory import HeldRows
+from rootcausal.nonlinear.scales import SCORES, SHARES, from_scores, marks_of, to_scores
 from rootcausal.nonlinear.search import GraphSearch
 from rootcausal.nonlinear.spacing import BINS, entropies
 from rootcausal.nonlinear.ties import heaps_of
@@ -281,6 +282,28 @@ def test_forms_are_chosen_by_what_the_data_show() -> None:
         assert fitter(Z).fit([Asked(1, [[0]])])[0].form == number
 
 
+def test_another_scale_is_found_where_causes_and_error_add_up_on_it() -> None:
+    rng = np.random.default_rng(6)
+    cause, other = rng.laplace(size=(2, 1000))
+    Z = np.stack([cause, np.exp(0.8 * cause - 0.5 * other + rng.uniform(-1, 1, 1000)), other])
+    Z = (Z - Z.mean(axis=1, keepdims=True)) / Z.std(axis=1, keepdims=True)
+    found = GraphSearch(fitter(Z), [[0], [1], [2]], ~np.eye(3, dtype=bool)).run()
+    assert found.causes == (frozenset(), {0, 2}, frozenset())
+    assert found.fitted[1].form == POST_NONLINEAR
+
+
+@settings(deadline=None)
+@given(st.integers(0, 1000), st.sampled_from([0, 1, 2]))
+def test_scales_lead_there_and_back(seed: int, digits: int) -> None:
+    rng = np.random.default_rng(seed)
+    z = np.round(rng.exponential(size=300) ** rng.uniform(0.3, 3.0), digits + 1)
+    marks = marks_of(np.quantile(z, SHARES))
+    if np.isfinite(marks).all():
+        assert (np.diff(marks) > 0.0).all()
+        beyond = np.append(z, [marks[0] - 1.0, marks[-1] + 5.0])
+        np.testing.assert_allclose(from_scores(marks, to_scores(marks, beyond)), beyond, rtol=1e-9, atol=1e-9)
+
+
 def test_the_search_finds_direction_and_bend() -> None:
     Z = columns(1500)[:3]
     found = GraphSearch(fitter(Z), [[0], [1], [2]], ~np.eye(3, dtype=bool)).run()
@@ -307,8 +330,11 @@ def test_what_is_not_allowed_is_not_found() -> None:
     assert all(cause > effect for effect, causes in enumerate(found.causes) for cause in causes)
 
 
-def three(spread: bool = True, risk_bends: bool = True) -> NonlinearAttribution:
-    """0 → 1 → 2 → outcome and 0 → 2: bent, with uneven spread, and a product in the risk."""
+def three(spread: bool = True, risk_bends: bool = True, scaled: bool = False) -> NonlinearAttribution:
+    """0 → 1 → 2 → outcome and 0 → 2: bent, with uneven spread, and a product in the risk.
+
+    Where ``scaled``, what leads to 2 adds up on another scale.
+    """
     knots = np.tile([-1.0, -0.5, 0.0, 0.5, 1.0], (3, 1))
     line, bend = np.zeros((PIECES, 4)), np.zeros((PIECES, 4))
     line[:, 1] = 0.8
@@ -326,7 +352,8 @@ def three(spread: bool = True, risk_bends: bool = True) -> NonlinearAttribution:
         error_mean=np.zeros(3),
         error_sd=np.array([1.0, 0.6, 0.5]),
         log_spread=np.array([[0.0, 0.0], [-2.0, 2.0] if spread else [0.0, 0.0], [0.0, 0.0]]),
-        form=np.array([0, 2 if spread else 1, 1]),
+        form=np.array([0, 2 if spread else 1, 3 if scaled else 1]),
+        marks=0.4 * np.sinh(SCORES)[None][: int(scaled)],
         cause=np.array([0, 0, 1]),
         effect=np.array([1, 2, 2]),
         expected=np.stack([bend, line, line]),
@@ -363,8 +390,9 @@ def exact_shapley(attribution: NonlinearAttribution, errors: np.ndarray, people:
     return values
 
 
-def test_shapley_values_are_right_and_add_up() -> None:
-    attribution = three()
+@pytest.mark.parametrize("scaled", [False, True])
+def test_shapley_values_are_right_and_add_up(scaled: bool) -> None:
+    attribution = three(scaled=scaled)
     errors = np.random.default_rng(0).normal(size=(6, 3))
     found = attribution.sampled(errors)
     share = np.random.default_rng(1).random((20_000, 3))
@@ -378,8 +406,9 @@ def test_shapley_values_are_right_and_add_up() -> None:
     assert (found.noise <= np.maximum(0.1 * np.abs(found.values), 0.01)).all()
 
 
-def test_the_predictor_is_that_of_the_values_through_the_mechanism() -> None:
-    attribution = three()
+@pytest.mark.parametrize("scaled", [False, True])
+def test_the_predictor_is_that_of_the_values_through_the_mechanism(scaled: bool) -> None:
+    attribution = three(scaled=scaled)
     errors = np.random.default_rng(3).normal(size=(40, 3))
     z = attribution.mechanism.standard_values(errors)
     told = np.full(40, attribution.intercept)
@@ -397,15 +426,17 @@ def test_where_paths_are_lines_values_are_exact() -> None:
     )
     # What reaches the outcome through the product, or a bent arrow, is sampled; the rest is not.
     assert lines._linear.tolist() == [2]
+    assert not three(spread=False, risk_bends=False, scaled=True)._linear.size
     errors = np.random.default_rng(3).normal(size=(5, 3))
     found = lines.sampled(errors)
     assert found.noise is not None and not found.noise[:, 2].any()
     np.testing.assert_allclose(found.values[:, 2], errors[:, 2] * lines.unit_effects[2], rtol=1e-12)
 
 
-def test_values_and_errors_lead_to_each_other() -> None:
-    mechanism = three().mechanism
-    errors = np.random.default_rng(0).normal(size=(50, 3))
+@pytest.mark.parametrize("scaled", [False, True])
+def test_values_and_errors_lead_to_each_other(scaled: bool) -> None:
+    mechanism = three(scaled=scaled).mechanism
+    errors = 2.0 * np.random.default_rng(0).normal(size=(50, 3))
     X = np.empty((50, 3))
     X[:, mechanism.order] = mechanism.values(errors)
     np.testing.assert_allclose(mechanism.errors(X, np.arange(3)), errors, atol=1e-9)
@@ -414,6 +445,9 @@ def test_values_and_errors_lead_to_each_other() -> None:
     changed[:, 1] = 0.0
     np.testing.assert_allclose(set_to[:, mechanism.order], mechanism.values(changed), atol=1e-9)
     np.testing.assert_array_equal(set_to[:, 2], X[:, 2])  # what lies upstream stays to the last bit
+    z = mechanism.standard_values(errors)
+    expected, spread = mechanism.conditionals(z)
+    np.testing.assert_allclose((z - expected) / spread, errors, atol=1e-9)
 
 
 def test_slopes_are_those_of_the_average_patient() -> None:
@@ -469,6 +503,9 @@ def read_back(kind, arrays, given):
         ("log_spread", lambda a: -a),
         ("log_spread", lambda a: a * 1e3),
         ("form", lambda a: a + 5),
+        ("form", lambda a: a * 0),
+        ("marks", lambda a: a * 0),
+        ("marks", lambda a: a * np.nan),
         ("n_levels", lambda a: a - 1),
         ("sd", lambda a: -a),
         ("order", lambda a: np.array([0, 0, 1])),
@@ -476,7 +513,7 @@ def read_back(kind, arrays, given):
     ],
 )
 def test_numbers_of_no_mechanism_are_refused(name: str, change) -> None:
-    mechanism = three().mechanism
+    mechanism = three(scaled=True).mechanism
     again = read_back(NonlinearMechanism, flattened([mechanism], all_of_it=True), 3)
     assert again.order.tolist() == mechanism.order.tolist()
     arrays = flattened([mechanism], all_of_it=True)
@@ -508,7 +545,7 @@ def test_numbers_of_no_attribution_are_refused(name: str, change) -> None:
 
 
 def test_halves_of_many_models_are_packed_and_unpacked() -> None:
-    some = [three(), three(spread=False), three(risk_bends=False)]
+    some = [three(), three(spread=False), three(risk_bends=False, scaled=True)]
     header = {"n_columns": 3, "mechanism": "nonlinear", "attribution": "nonlinear"}
     models = unpack(header, pack([CausalModel(one.mechanism, one) for one in some]))
     again = [model.attribution for model in models]

@@ -21,7 +21,7 @@ from ..inputs.weights import doubt_of
 from ..method.confounded_sets import Together
 from ..method.missing.censoring import censored
 from ..method.missing.imputation import MOST_COLUMNS, MOST_NONLINEAR, Imputation
-from ..method.model_parts import HETEROSCEDASTIC, NONLINEAR, Mechanism
+from ..method.model_parts import HETEROSCEDASTIC, NONLINEAR, POST_NONLINEAR, Mechanism
 from ..method.ordering.ordering import Ordering
 from ..method.pipeline import Learned, Searched, Settings
 from ..method.table import F64, Index
@@ -259,6 +259,7 @@ def mechanism_in_words(
     for form, what in (
         (NONLINEAR, "nonlinear"),
         (HETEROSCEDASTIC, "nonlinear and heteroscedastic (the spread differs by patient)"),
+        (POST_NONLINEAR, "post-nonlinear (causes and shock add up on another scale)"),
     ):
         forms = zip(mechanism.order, mechanism.forms(), strict=True)
         some = [names[column] for column, of_place in forms if of_place == form]

@@ -16,6 +16,7 @@ from .table import F64, Index
 
 #: Lines describe how a place depends on its causes; curves do; and its spread depends on them too.
 LINEAR, NONLINEAR, HETEROSCEDASTIC = "linear", "nonlinear", "heteroscedastic"
+POST_NONLINEAR = "post-nonlinear"
 
 
 class ArrowCurve(NamedTuple):
@@ -95,7 +96,7 @@ class Mechanism(Part, Protocol):
         ...
 
     def forms(self) -> list[str]:
-        """(k,) the form of each place: :data:`LINEAR`, :data:`NONLINEAR` or :data:`HETEROSCEDASTIC`."""
+        """(k,) the form of each place: :data:`LINEAR`, :data:`NONLINEAR` or one of the others."""
         ...
 
     def arrow_curve(self, cause: int, effect: int, z: F64) -> ArrowCurve:

@@ -24,6 +24,7 @@ from .rows import (
     Told,
 )
 from .rows_in_memory import around
+from .scales import with_scales
 from .spacing import BINS, STRETCH
 from .ties import Heaps, grid_counts
 
@@ -104,7 +105,7 @@ class ArrayPlain:
             if column in heaps:
                 of = heaps[column]
                 effects[column] = xp.asarray(of.spread(z, np.zeros_like(of.count)))
-        flat = rows.reshape(-1, self.n_rows)
+        flat, effects = rows.reshape(-1, self.n_rows), with_scales(effects, splines.marks, xp)
         return ArrayRows(xp, flat, effects, self.weights, codes, level_values, self.make_table)
 
     def _curves(self, column: int, knots: F64, curves: F64) -> Any:
@@ -146,12 +147,15 @@ class ArrayRows:
     def of_columns(self, columns: Index) -> Self:
         """The same of some columns."""
         at = self.xp.asarray((TERMS_A_CAUSE * columns[:, None] + np.arange(TERMS_A_CAUSE)).ravel())
-        some, values = self.xp.asarray(columns), tuple(self.level_values[column] for column in columns)
+        some, values = (
+            np.append(columns, columns + len(self.codes)),
+            tuple(self.level_values[column] for column in columns),
+        )
         return replace(
             self,
             splines=self.splines[at],
-            effects=self.effects[some],
-            codes=self.codes[some],
+            effects=self.effects[self.xp.asarray(some)],
+            codes=self.codes[self.xp.asarray(columns)],
             level_values=values,
             _kept={},
         )
@@ -261,7 +265,7 @@ class ArrayRows:
         return sums
 
     def keep_errors(self, told: Sequence[Told]) -> None:
-        self._kept.update({one.effect: one for one in told})
+        self._kept.update({one.effect % len(self.level_values): one for one in told})
 
     def dependence(self, effects: Index) -> F64:
         told = [self._kept[effect] for effect in effects.tolist()]
@@ -279,7 +283,8 @@ class ArrayRows:
     def error_quantiles(self, told: Sequence[Told], shares: F64) -> F64:
         if not told:
             return np.empty((0, shares.size))
-        errors = self.xp.stack([self._error(one, self._lines) for one in told])
+        plain, q = self._lines, len(self.level_values)
+        errors = self.xp.stack([self._error(one, plain if one.effect < q else self.effects) for one in told])
         return quantiles_of_rows(self.xp, errors, self.weights, shares)
 
     def _error(self, told: Told, explained: Any) -> Any:

@@ -22,9 +22,10 @@ from ..method.table import F64, LARGEST, Index
 from .coalitions import Coalitions, Room, Rows
 from .compiled_mechanism import CompiledMechanism
 from .curves import KNOTS, PIECES, curve_at, pieces_at
-from .fitting import HETEROSCEDASTIC
+from .fitting import HETEROSCEDASTIC, POST_NONLINEAR
 from .mechanism import LARGEST_COEFFICIENT, NonlinearMechanism
 from .rows import PRODUCT_WITHIN
+from .scales import SCORES
 from .shapley import AVERAGED_OVER, SEED, Match, people
 
 # Quantiles that are kept of each error: average people are drawn by them.
@@ -288,7 +289,7 @@ class NonlinearAttribution:
         nonlinear[
             np.concatenate([mechanism.factor, mechanism.other_factor, self.factor, self.other_factor])
         ] = True
-        nonlinear |= ~self._risk_is_line
+        nonlinear |= ~self._risk_is_line | (mechanism.form == POST_NONLINEAR)
         # Of what a place reaches only that counts which leads to the outcome.
         return ~np.logical_or.reduce(mechanism.downstream & (self.matters & nonlinear)[:, None], axis=0)
 
@@ -319,6 +320,8 @@ class NonlinearAttribution:
     def _compiled(self) -> CompiledMechanism:
         mechanism, k = self.mechanism, self.mechanism.order.size
         at = np.argsort(mechanism.product_effect, kind="stable")
+        scaled, marks = mechanism.form == POST_NONLINEAR, np.zeros((k, SCORES.size))
+        marks[scaled] = mechanism.marks
         return CompiledMechanism(
             knots=mechanism.knots,
             constant=mechanism.constant,
@@ -327,6 +330,8 @@ class NonlinearAttribution:
             limits=mechanism.log_spread,
             range=self.range,
             heteroscedastic=mechanism.form == HETEROSCEDASTIC,
+            scaled=scaled,
+            marks=marks,
             into=np.searchsorted(mechanism.effect, np.arange(k + 1)),
             cause=mechanism.cause,
             expected=mechanism.expected,

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..method.table import F64, Index
 from .curves import PIECES, Splines
-from .fitting import Fitted
+from .fitting import POST_NONLINEAR, Fitted
 from .mechanism import NonlinearMechanism
 from .memory_rows import expected_level
 from .rows import TERMS_A_CAUSE, Designs, NonlinearRows
@@ -63,6 +63,7 @@ def build(
         error_sd=np.array([one.sd for one in chosen]),
         log_spread=_limits(order, chosen, rows),
         form=np.array([one.form for one in chosen], dtype=np.intp),
+        marks=columns.splines.marks[at[[one.form == POST_NONLINEAR for one in chosen]]],
         cause=np.array([arrow[1] for arrow in arrows], dtype=np.intp),
         effect=np.array([arrow[0] for arrow in arrows], dtype=np.intp),
         expected=np.array([arrow[3] for arrow in arrows]).reshape(-1, PIECES, 4),

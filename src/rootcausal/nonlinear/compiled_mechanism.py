@@ -20,6 +20,8 @@ class CompiledMechanism(NamedTuple):
     limits : (k, 2) of the logarithm of the spread; of a place with levels, of its logit.
     range : (k, 2) of values: the predictor does not change beyond.
     heteroscedastic : (k,) whether the spread differs.
+    scaled : (k,) which places add up on another scale.
+    marks : (k, scores) values at scores of those.
     into : (k + 1,) arrows into each place are those from into[i] up to into[i + 1].
     cause : (a,) where they come from.
     expected, spread : (a, pieces, 4) their curves.
@@ -44,6 +46,8 @@ class CompiledMechanism(NamedTuple):
     limits: F64
     range: F64
     heteroscedastic: np.ndarray
+    scaled: np.ndarray
+    marks: F64
     into: Index
     cause: Index
     expected: F64

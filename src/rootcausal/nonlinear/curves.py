@@ -12,6 +12,7 @@ import numpy as np
 
 from ..method.table import F64, Index
 from .rows import TERMS_A_CAUSE, PlainRows
+from .scales import SCORES, SHARES, marks_of
 
 # Quantiles of a column at which its splines may curve (Harrell 2015).
 KNOTS = np.array([0.05, 0.275, 0.5, 0.725, 0.95])
@@ -44,11 +45,13 @@ class Splines:
     knots : (q, KNOTS) in standard deviations, padded with infinity.
     curves : (q, TERMS_A_CAUSE, PIECES, 4); zero beyond ``width``.
     width : (q,) how many each column has: one where it takes two values.
+    marks : (q, SCORES) values between which another scale of a column is a line; NaN where it has none.
     """
 
     knots: F64
     curves: F64
     width: Index
+    marks: F64
 
     @classmethod
     def of(cls, rows: PlainRows, linear: np.ndarray) -> Splines:
@@ -58,9 +61,10 @@ class Splines:
         # A constant, a line, and what curves.
         curves = np.zeros((q, 1 + TERMS_A_CAUSE, PIECES, 4))
         curves[:, 0, :, 0] = curves[:, 1, :, 1] = 1.0
-        quantiles = rows.quantiles(KNOTS)
+        marks, quantiles = np.full((q, SCORES.size), np.nan), rows.quantiles(np.append(KNOTS, SHARES))
         for column in np.flatnonzero(~linear).tolist():
-            apart = _apart(quantiles[column])
+            apart = _apart(quantiles[column, : KNOTS.size])
+            marks[column] = marks_of(quantiles[column, KNOTS.size :])
             raw = _curved(apart)
             knots[column, : apart.size], width[column] = apart, 1 + len(raw)
             curves[column, 2 : 2 + len(raw)] = np.array(raw).reshape(-1, PIECES, 4)
@@ -73,11 +77,11 @@ class Splines:
                 width[column] = len(bent) + 1
                 curves[column, 2:] = 0.0
                 curves[column, 2 : len(bent) + 2] = bent
-        return cls(knots, curves[:, 1:], width)
+        return cls(knots, curves[:, 1:], width, marks)
 
     def of_columns(self, columns: Index) -> Splines:
         """The same of some columns."""
-        return Splines(self.knots[columns], self.curves[columns], self.width[columns])
+        return Splines(self.knots[columns], self.curves[columns], self.width[columns], self.marks[columns])
 
     def rows_of(self, Z: F64) -> F64:
         """(q · TERMS_A_CAUSE, m): the rows of other patients Z (q, m), standardized by the same numbers."""

@@ -1,14 +1,15 @@
 """The mechanism of one effect given its causes: a line, a curve, or a curve with heteroscedastic errors.
 
-The smallest of three description lengths (BIC) decides, in nats: what the errors cost, their entropy and the
-logarithm of their spread, and half the logarithm of the rows for each coefficient. Effects with levels have a
-cumulative logit, and cost its log-likelihood.
+The smallest description length (BIC) decides, in nats: what the errors cost, their entropy and the
+logarithm of their spread, and half the logarithm of the rows for each coefficient. Lines and curves are
+also tried on another scale of the effect; errors cost as much more or less there as the effect itself does,
+of which nothing is told. Effects with levels have a cumulative logit, and cost its log-likelihood.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,7 +18,10 @@ from .cumulative_logits import fit_logits
 from .curves import Splines
 from .rows import RIDGE, TERMS_A_CAUSE, Designs, NonlinearRows, Told
 
-LINEAR, NONLINEAR, HETEROSCEDASTIC = range(3)
+LINEAR, NONLINEAR, HETEROSCEDASTIC, POST_NONLINEAR = range(4)
+# Another scale costs as much as so many coefficients. Effects have one and causes none: where it is cheap,
+# columns that are merely skewed become effects of others, as bilirubin does in PBC at a price of eight.
+PRICE_OF_SCALE = 12.0
 # Steps toward the spread: before and after what is expected is fitted again by it. Then there are more as
 # long as a step changes a coefficient of its logarithm by more than this, as in heavy tails.
 SPREAD_STEPS = 5
@@ -41,7 +45,8 @@ class Fitted:
     Attributes
     ----------
     cost : description length, in nats.
-    form : LINEAR, NONLINEAR or HETEROSCEDASTIC; of levels one of the first two.
+    form : LINEAR, NONLINEAR, HETEROSCEDASTIC or, where the rest is told on the column's other scale,
+        POST_NONLINEAR; of levels one of the first two.
     terms : (first, second) of each term, as :class:`.rows.Designs` has them.
     beta : (1 + t,) of what is expected, or of the logit.
     gamma : (1 + t,) of the logarithm of the spread; None where it is even.
@@ -65,9 +70,10 @@ class Fitted:
         """How many a description length pays for."""
         return len(self.terms) * (1 if self.gamma is None else 2)
 
-    def told_of(self, effect: int) -> Told:
-        """What it tells of this column."""
-        return Told(Designs.of([effect], [self.terms]), self.beta, self.gamma, self.thresholds)
+    def told_of(self, effect: int, n_columns: int) -> Told:
+        """What it tells of this column, one of so many."""
+        on_scale = n_columns if self.form == POST_NONLINEAR else 0
+        return Told(Designs.of([effect + on_scale], [self.terms]), self.beta, self.gamma, self.thresholds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +105,7 @@ class Fitter:
     levels : (q,) how many levels each column has; 0 for a number.
     n_rows : as many patients of equal weight as these tell as much.
     entropies : of histograms.
-    nonlinear : whether curves are tried, and heteroscedastic errors.
+    nonlinear : whether curves are tried, heteroscedastic errors, and other scales.
     """
 
     rows: NonlinearRows
@@ -108,6 +114,7 @@ class Fitter:
     n_rows: float
     entropies: Entropies
     nonlinear: bool = True
+    _beside: dict[int, float] = field(init=False, default_factory=dict)
 
     def sample(self, size: int) -> Fitter:
         """The same of so many rows."""
@@ -163,7 +170,42 @@ class Fitter:
             for other in others:
                 if other.cost < best[k].cost:
                     best[k] = other
+        self._rescaled(some, effects, lines, whole, best)
         return best
+
+    def _rescaled(
+        self,
+        some: Sequence[int],
+        effects: Sequence[int],
+        lines: Sequence[Sequence[tuple[int, int]]],
+        whole: Sequence[Sequence[tuple[int, int]]],
+        best: list[Fitted],
+    ) -> None:
+        """Put lines and curves on another scale of the effect where these are the best."""
+        some = [k for k in some if not np.isnan(self.splines.marks[effects[k], 0])]
+        if not some:
+            return
+        self._tell_scales([effects[k] for k in some])
+        on_scale = [effects[k] + self.levels.size for k in some]
+        designs = Designs.of(on_scale, [whole[k] for k in some])
+        grams = self.rows.grams(designs)
+        for terms in (lines, whole):
+            fitted = self._linear(designs, grams, [terms[k] for k in some], POST_NONLINEAR)
+            for k, one in zip(some, fitted, strict=True):
+                cost = one.cost + self._beside[effects[k]]
+                if cost < best[k].cost:
+                    best[k] = replace(one, cost=cost)
+
+    def _tell_scales(self, effects: Sequence[int]) -> None:
+        """What errors of effects cost beside those on their other scales, and these scales."""
+        new = [effect for effect in dict.fromkeys(effects) if effect not in self._beside]
+        if new:
+            q, none = self.levels.size, [()] * (2 * len(new))
+            designs = Designs.of([*new, *(effect + q for effect in new)], none)
+            alone = self._linear(designs, self.rows.grams(designs), none, LINEAR)
+            price = 0.5 * PRICE_OF_SCALE * np.log(self.n_rows)
+            for effect, own, other in zip(new, alone, alone[len(new) :], strict=False):
+                self._beside[effect] = own.cost - other.cost + price
 
     def _linear(
         self, designs: Designs, grams: F64, terms: Sequence[Sequence[tuple[int, int]]], form: int

@@ -329,7 +329,7 @@ class GraphCohort:
     def error_quantiles(self, order: Sequence[int], found: Graph) -> F64:
         """(k, STEPS) of the errors of columns in causal order, in their own units."""
         fitted = [found.fitted[column] for column in order]
-        told = [one.told_of(column) for column, one in zip(order, fitted, strict=True)]
+        told = [one.told_of(column, self.n_columns) for column, one in zip(order, fitted, strict=True)]
         quantiles = self.rows.error_quantiles(told, np.linspace(0.0, 1.0, STEPS))
         mean, sd = (np.array([getattr(one, name) for one in fitted])[:, None] for name in ("mean", "sd"))
         return (quantiles - mean) / sd

@@ -46,7 +46,7 @@ class MeasuredRows:
         return cls(replace(rows.some(some), weights=weights), rows.held.measured[:, some])
 
     def __post_init__(self) -> None:
-        self._errors, self._sizes, self._known = np.zeros((3, *self.rows.effects.shape))
+        self._errors, self._sizes, self._known = np.zeros((3, *self.measured.shape))
 
     @property
     def weight(self) -> float:
@@ -69,7 +69,7 @@ class MeasuredRows:
         """See :class:`.rows.NonlinearRows`; the errors of rows that lack something say nothing."""
         self.rows.keep_errors(told)
         for one in told:
-            effect, designs = one.effect, one.designs
+            effect, designs = one.effect % len(self.measured), one.designs
             others = np.append(designs.first[0, : designs.size[0]], designs.second[designs.second >= 0])
             there = self.whole([effect, *np.unique(others // TERMS_A_CAUSE).tolist()])
             weights = self.rows.weights[there]

@@ -11,13 +11,14 @@ import numpy as np
 from scipy.special import expit
 
 from ..method.linear import LEAST_SCALE, MOST_SCALE, check_moments, check_order
-from ..method.model_parts import HETEROSCEDASTIC, LINEAR, NONLINEAR, ArrowCurve
+from ..method.model_parts import HETEROSCEDASTIC, LINEAR, NONLINEAR, POST_NONLINEAR, ArrowCurve
 from ..method.moments import reach
 from ..method.schema import Array
 from ..method.table import F64, Index
 from .curves import KNOTS, PIECES, curve_at, pieces_at
 from .memory_rows import LEAST_LIKELY, expected_level
 from .rows import PRODUCT_WITHIN
+from .scales import SCORES, from_scores, to_scores
 
 # Numbers of a learned mechanism stay within ± this; those of a file have to.
 LARGEST_COEFFICIENT = 1e9
@@ -26,14 +27,17 @@ LEAST_SPREAD = 1e-9
 # The step of differences that stand for slopes.
 STEP = 1e-4
 # By the numbers that files have for them.
-FORMS = (LINEAR, NONLINEAR, HETEROSCEDASTIC)
+FORMS = (LINEAR, NONLINEAR, HETEROSCEDASTIC, POST_NONLINEAR)
+# An error that is smaller says nothing of how steep a scale is between it and what is expected.
+LEAST_ERROR = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class NonlinearMechanism:
     """x = f(causes) + g(causes) · error, column by column, in standard units and causal order.
 
-    f and log g are sums of curves, one a cause, and of products of two causes. A column with levels has a
+    f and log g are sums of curves, one a cause, and of products of two causes. Some columns are so on another
+    scale, with an even spread: their normal scores are f(causes) + error. A column with levels has a
     cumulative logit of which f is the predictor: what is expected is the mean of its levels, and the spread
     their standard deviation. Beyond the values of the cohort (extrapolation) f goes on as a line, and spreads
     and logits stay within what they were there: so an error grows no faster than the values it comes from.
@@ -48,7 +52,9 @@ class NonlinearMechanism:
     error_mean, error_sd : (k,) of (x - f) / g in the cohort: errors are told in this unit.
     log_spread : (k, 2) lowest and highest log g of the cohort, or of a column with levels its f; no patient
         has another one. Zero where nothing differs.
-    form : (k,) 0 where lines were enough, 1 where f is a curve, 2 where g differs between patients too.
+    form : (k,) 0 where lines were enough, 1 where f is a curve, 2 where g differs between patients too, 3
+        where they add up on another scale.
+    marks : (s, SCORES) of each of the latter, its values at all scores: the scale is a line between them.
     cause, effect : (a,) places at both ends of the arrows, by effect, then by cause.
     expected : (a, PIECES, 4) the curve that an arrow adds to f.
     spread : (a, PIECES, 4) the curve that it adds to log g.
@@ -73,6 +79,7 @@ class NonlinearMechanism:
         "error_sd": Array(least=LEAST_SPREAD, most=LARGEST_COEFFICIENT),
         "log_spread": Array.within(100.0, row=(2,), rising=True),
         "form": Array(whole=True, least=0, most=len(FORMS) - 1),
+        "marks": Array.within(LARGEST_COEFFICIENT, "scales", (SCORES.size,)),
         "cause": Array.of_places("arrows"),
         "effect": Array.of_places("arrows"),
         "expected": Array.within(LARGEST_COEFFICIENT, "arrows", (PIECES, 4)),
@@ -98,6 +105,7 @@ class NonlinearMechanism:
     error_sd: F64
     log_spread: F64
     form: Index
+    marks: F64
     cause: Index
     effect: Index
     expected: F64
@@ -133,6 +141,13 @@ class NonlinearMechanism:
         return np.cumsum(self.n_levels) - self.n_levels
 
     @cached_property
+    def scales(self) -> dict[int, F64]:
+        """The marks of places that add up on another scale."""
+        return dict(
+            zip(np.flatnonzero(self.form == FORMS.index(POST_NONLINEAR)).tolist(), self.marks, strict=True)
+        )
+
+    @cached_property
     def downstream(self) -> np.ndarray:
         """(k, k), ``[i, j]``: whether what happens at place j reaches place i; it reaches itself."""
         reached = np.eye(self.order.size, dtype=bool)
@@ -146,8 +161,7 @@ class NonlinearMechanism:
         pieces = self._pieces(z)
         found = np.empty((len(X), len(places))) if out is None else out
         for at, place in enumerate(places):
-            expected, spread = self._expected(z, pieces, int(place))
-            found[:, at] = ((z[:, place] - expected) / spread - self.error_mean[place]) / self.error_sd[place]
+            found[:, at] = self._error(z, pieces, int(place))
         if times is not None:
             found *= times
         return found
@@ -163,8 +177,31 @@ class NonlinearMechanism:
             return expected, np.broadcast_to(self.error_sd, z.shape)
         expected, spread, pieces = np.empty_like(z), np.empty_like(z), self._pieces(z)
         for place in range(self.order.size):
-            expected[:, place], spread[:, place] = self._expected(z, pieces, place)
-        return expected + spread * self.error_mean, spread * self.error_sd
+            expected[:, place], spread[:, place] = self._around(z, pieces, place)
+        return expected, spread
+
+    def _error(self, z: F64, pieces: Index, place: int) -> F64:
+        """The errors of a place that has these values, among others."""
+        expected, spread = self._expected(z, pieces, place)
+        marks = self.scales.get(place)
+        own = z[:, place] if marks is None else to_scores(marks, z[:, place])
+        error: F64 = ((own - expected) / spread - self.error_mean[place]) / self.error_sd[place]
+        return error
+
+    def _around(self, z: F64, pieces: Index, place: int) -> tuple[F64, F64]:
+        """What is expected of a place, and the standard deviation of the cohort around it.
+
+        On another scale that is how far a value lies off for each of its errors, as far as this one does.
+        """
+        expected, spread = self._expected(z, pieces, place)
+        expected, spread = expected + spread * self.error_mean[place], spread * self.error_sd[place]
+        marks = self.scales.get(place)
+        if marks is None:
+            return expected, spread
+        error = (to_scores(marks, z[:, place]) - expected) / spread
+        error = np.where(np.abs(error) < LEAST_ERROR, LEAST_ERROR, error)
+        middle = from_scores(marks, expected)
+        return middle, (from_scores(marks, expected + spread * error) - middle) / error
 
     def middle_probabilities(self, z: F64, place: int) -> F64:
         """(n,) of a place with levels how likely a lower level was, and half of how likely this one was."""
@@ -235,6 +272,10 @@ class NonlinearMechanism:
         expected, spread = self._expected(average, self._pieces(average), effect)
         if not self.n_levels[effect]:
             expected, spread = expected + spread * self.error_mean[effect], spread * self.error_sd[effect]
+        if effect in self.scales:
+            marks = self.scales[effect]
+            low, high = (from_scores(marks, expected + side * spread) for side in (-1.0, 1.0))
+            expected, spread = from_scores(marks, expected), 0.5 * (high - low)
         return ArrowCurve(expected, spread)
 
     def reach(self) -> F64:
@@ -280,7 +321,8 @@ class NonlinearMechanism:
     def _propagate(self, z: F64, pieces: Index, place: int, errors: F64) -> None:
         """Work out the values of a place from those before it and its errors."""
         expected, spread = self._expected(z, pieces, place)
-        z[:, place] = expected + spread * (self.error_mean[place] + self.error_sd[place] * errors)
+        value = expected + spread * (self.error_mean[place] + self.error_sd[place] * errors)
+        z[:, place] = from_scores(self.scales[place], value) if place in self.scales else value
         pieces[:, place] = pieces_at(self.knots[place], z[:, place])
 
     def check(self) -> None:
@@ -299,6 +341,10 @@ class NonlinearMechanism:
             last = curves[np.arange(len(curves)), KNOTS.size - beyond]
             if curves[:, 0, 2:].any() or last[:, 2:].any():
                 raise ValueError("a curve is no line beyond its knots")
+        if len(self.marks) != (self.form == FORMS.index(POST_NONLINEAR)).sum():
+            raise ValueError("the scales of its columns do not fit together")
+        if not (np.diff(self.marks, axis=1) > 0.0).all() or self.n_levels[list(self.scales)].any():
+            raise ValueError("a scale does not rise")
         even = np.asarray(self.form != FORMS.index(HETEROSCEDASTIC))
         limits = self.log_spread[even & (self.n_levels == 0)]
         spreads = (self.constant[even, 1], limits, self.spread[even[self.effect]])

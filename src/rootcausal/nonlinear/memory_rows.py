@@ -41,7 +41,8 @@ class MemoryRows:
     Attributes
     ----------
     splines : (q · TERMS_A_CAUSE, n) rows of the splines; zero where a column has fewer.
-    effects : (q, n) the columns as they are explained: standardized, and ties spread out.
+    effects : (2 q, n) the columns as they are explained: standardized, and ties spread out; then the same on
+        their other scales.
     weights : (n,).
     codes : (q, n) places of the levels of columns that have any.
     level_values : the levels of each column, standardized; empty for numbers.
@@ -70,9 +71,8 @@ class MemoryRows:
         at = (TERMS_A_CAUSE * columns[:, None] + np.arange(TERMS_A_CAUSE)).ravel()
         values = tuple(self.level_values[column] for column in columns)
         held = None if self.held is None else self.held.of_columns(columns)
-        return type(self)(
-            self.splines[at], self.effects[columns], self.weights, self.codes[columns], values, held
-        )
+        effects = self.effects[np.append(columns, columns + len(self.codes))]
+        return type(self)(self.splines[at], effects, self.weights, self.codes[columns], values, held)
 
     @property
     def _lines(self) -> F64:
@@ -176,7 +176,8 @@ class MemoryRows:
 
     def keep_errors(self, told: Sequence[Told]) -> None:
         for one in told:
-            self._errors[one.effect] = standardized(self._error(one, self.effects), self.weights)
+            error = self._error(one, self.effects)
+            self._errors[one.effect % len(self.codes)] = standardized(error, self.weights)
 
     def error_totals(self, told: Sequence[Told]) -> F64:
         """(m,) Σ of errors."""
@@ -198,7 +199,8 @@ class MemoryRows:
 
     def plain_errors(self, told: Sequence[Told]) -> Iterator[F64]:
         """Errors (n,) of columns as they are, one after the other."""
-        return (self._error(one, self._lines) for one in told)
+        q = len(self.codes)
+        return (self._error(one, self._lines if one.effect < q else self.effects) for one in told)
 
     def _error(self, told: Told, explained: F64) -> F64:
         """(n,) what is told leaves of a column, as it is explained (q, n)."""

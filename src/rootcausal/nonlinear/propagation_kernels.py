@@ -16,11 +16,14 @@ from ..backends.cpu.power_of_two import LOG2_E, power_of_two
 from ..method.table import F64, Index
 from .coalitions import LANES, Room, Rows
 from .compiled_mechanism import CompiledMechanism
+from .scales import SCORES, STEP, STEPS_OF_TAILS
 
 # Multiply-adds may be fused; sums stay in order.
 FUSED = {"contract", "nsz"}
 # Beyond this, powers of two are as good as zero, or infinite.
 FARTHEST_POWER = 1000.0
+# Of scores between which scales are lines.
+LOWEST_SCORE, SCORES_A_UNIT = float(SCORES[0]), 1.0 / STEP
 
 
 @compiled(inner=True, nogil=True, fastmath=FUSED)
@@ -103,6 +106,24 @@ def respond(
         for lane in range(LANES):
             own = mean + sd * error[i, lane]
             z[first + row, lane] = expected[row, lane] + spread[row, lane] * own
+
+
+@compiled(inner=True, nogil=True, fastmath=FUSED)
+def from_scale(marks: F64, z: F64, first: int, n: int) -> None:
+    """In n rows from ``first`` on, from scores to the values that lie there on another scale."""
+    last = marks.size - 1
+    low = (marks[STEPS_OF_TAILS] - marks[0]) / STEPS_OF_TAILS
+    high = (marks[last] - marks[last - STEPS_OF_TAILS]) / STEPS_OF_TAILS
+    for row in range(n):
+        for lane in range(LANES):
+            at = (z[first + row, lane] - LOWEST_SCORE) * SCORES_A_UNIT
+            if at < 0.0:
+                z[first + row, lane] = marks[0] + at * low
+            elif at >= last:
+                z[first + row, lane] = marks[last] + (at - last) * high
+            else:
+                below = int(at)
+                z[first + row, lane] = marks[below] + (at - below) * (marks[below + 1] - marks[below])
 
 
 @compiled(inner=True, nogil=True, fastmath=FUSED)
@@ -193,6 +214,8 @@ def propagate(machine: CompiledMechanism, rows: Rows, i: int, mine: F64, drawn: 
     respond(mean, sd, f, log_g, n, drawn, i, z, here)
     if plays:
         respond(mean, sd, f, log_g, n, mine, i, z, here + n)
+    if machine.scaled[i]:
+        from_scale(machine.marks[i], z, here, 2 * n if plays else n)
 
 
 @compiled(inner=True, nogil=True, fastmath=FUSED)

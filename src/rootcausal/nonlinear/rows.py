@@ -39,7 +39,7 @@ class Designs:
 
     Attributes
     ----------
-    effect : (m,) columns that are explained.
+    effect : (m,) columns that are explained; of q columns, q and above are the same on their other scales.
     first : (m, t) what each term is: a row of the splines, TERMS_A_CAUSE · column + place; zero beyond
         ``size``.
     second : (m, t) for a product of two causes the other row; -1 where the term is no product.
@@ -95,7 +95,7 @@ class Told:
 
     @property
     def effect(self) -> int:
-        """The column."""
+        """The column; on its other scale as designs have it."""
         return int(self.designs.effect[0])
 
 

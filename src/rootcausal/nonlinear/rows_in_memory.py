@@ -14,6 +14,7 @@ from .curves import Splines
 from .memory_rows import MemoryRows, codes_of
 from .ranks import quantiles_of
 from .rows import TERMS_A_CAUSE, Around
+from .scales import with_scales
 from .sum_kernels import fill_curves
 from .ties import Heaps, Seen, grid_counts
 
@@ -132,6 +133,7 @@ class HeldRows:
                 seen = np.zeros_like(of_heaps.count) if before is None else before[column]
                 effects[column] = of_heaps.spread(z, seen)
         flat = rows.reshape(TERMS_A_CAUSE * len(self.Z), self.n_rows)
+        effects = with_scales(effects, splines.marks)
         return MemoryRows(flat, effects, self.weights, codes, level_values, self)
 
     def of_columns(self, columns: Index) -> HeldRows:

@@ -291,7 +291,7 @@ class ScatteredRows:
         return [self.places.answers(method, *args(some)) for some in at_once]
 
     def keep_errors(self, told: Sequence[Told]) -> None:
-        self._kept.update({one.effect: one for one in told})
+        self._kept.update({one.effect % self.n_columns: one for one in told})
 
     def dependence(self, effects: Index) -> F64:
         told = [self._kept[effect] for effect in effects.tolist()]

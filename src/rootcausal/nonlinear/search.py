@@ -358,12 +358,13 @@ class GraphSearch:
         asked = list(variables)
         self._costs([(variable, causes[variable]) for variable in asked])
         of_columns = [column for variable in asked for column in self.columns[variable]]
+        q = self.fitter.splines.width.size
         for variable in asked:
             self._near[variable] = self._known[variable, causes[variable]]
             of_variable = zip(self.columns[variable], self._near[variable], strict=True)
-            self.fitter.rows.keep_errors([one.told_of(column) for column, one in of_variable])
+            self.fitter.rows.keep_errors([one.told_of(column, q) for column, one in of_variable])
         shared = self.fitter.rows.dependence(np.array(of_columns, dtype=np.intp))
-        shared = shared.reshape(len(of_columns), 2, self.fitter.splines.width.size, TERMS_A_CAUSE)
+        shared = shared.reshape(len(of_columns), 2, q, TERMS_A_CAUSE)
         price = 1.0
         if self.start is not None:
             price = max(price, SEEN_BY_TESTS * math.log(self.fitter.n_rows))

@@ -13,7 +13,7 @@ from ..inputs.from_frame import names_of
 from ..inputs.kinds import Variable
 from ..inputs.levels import codes_of, level_texts
 from ..method.model import CausalModel
-from ..method.model_parts import HETEROSCEDASTIC, NONLINEAR
+from ..method.model_parts import HETEROSCEDASTIC, NONLINEAR, POST_NONLINEAR
 from ..method.table import F64
 from .names import Names, names_shown, with_labels, with_units
 from .style import ADJUSTED, INK, new_axes
@@ -29,6 +29,7 @@ REACH = 2.5
 SAID = {
     NONLINEAR: "nonlinear",
     HETEROSCEDASTIC: "nonlinear, heteroscedastic (the spread differs)",
+    POST_NONLINEAR: "post-nonlinear (it adds up on another scale)",
 }
 LINE = "linear"
 

@@ -116,7 +116,7 @@ function strength(arrow) {
   return Math.abs(arrow.weight) * (intoOutcome(arrow) ? weakest / onOutcome : 1);
 }
 
-const FORMS = { linear: "a straight line", nonlinear: "a bent line", heteroscedastic: "a bent line, and a spread that differs between patients" };
+const FORMS = { linear: "a straight line", nonlinear: "a bent line", heteroscedastic: "a bent line, and a spread that differs between patients", "post-nonlinear": "a bent line, which adds up with the rest on another scale" };
 const bends = () => allArrows().some((arrow) => arrow.curve !== undefined);
 
 function arrowTable() {
