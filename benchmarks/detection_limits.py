@@ -14,19 +14,23 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from clean_cohorts import KINDS
 from faulty_cohorts import draw as draw_kind
 from measure import table
 from other_worlds import draw
+from real_cohorts import TABLES
 from rows_file import read_rows, write_rows
 
 from rootcausal import RCI, __version__
-from rootcausal.data import SimulatedCohort, simulate
+from rootcausal.data import SimulatedCohort, load_framingham, simulate
 from rootcausal.metrics import rank_biased_overlap
 from rootcausal.screening.resolution import MOST_LEVELS, coarse_steps, piles_of
 
 WORLDS, SIZES, CUT, VARIABLES = ("paper", "other"), (500, 1000), (3, 5, 10), 10
 SHARE, COHORTS, WITH_INTERVALS, RESAMPLES = 0.25, 20, 5, 30
+# Real tables, how often their columns are chosen, and rows of a table at most.
+REAL, CHOICES, MOST_ROWS = ("pbc-complete", "breast-means", "diabetes", "pima", "randhie"), 10, 2_000
 # Intervals are asked for where so many are cut.
 INTERVALS_CUT = 3
 SPOILT, CLEAN_VARIABLES = ("clean", "below 25%", "below 10%", "above 25%", "steps"), 11
@@ -39,6 +43,7 @@ WAYS = {
     "said": "`limits=`",
     "floor": "told by the model of all values",
 }
+OF_REAL = {"another sample": "another sample", "limit": WAYS["limit"], "said": WAYS["said"]}
 FOLDER = Path(__file__).parent.parent / "results" / "detection-limits"
 
 
@@ -85,6 +90,34 @@ def told(world: str, n: int, cut: int, seed: int, way: str, resamples: int) -> d
     return row
 
 
+def of_table(name: str, X: pd.DataFrame, y: np.ndarray, seed: int) -> list[dict[str, object]]:
+    """A real table, of which half of the columns that are numbers are cut: overlap with the uncut answer."""
+    rng = np.random.default_rng(seed)
+    whole = X.dropna().to_numpy(dtype=float)
+    y = np.asarray(y)[X.notna().all(axis=1).to_numpy()]
+    some = rng.permutation(len(y))[:MOST_ROWS]
+    whole, y = whole[some], y[some]
+    numbers = [c for c in range(whole.shape[1]) if np.unique(whole[:, c]).size > MOST_LEVELS]
+    cut, limits = whole.copy(), {}
+    for column in rng.choice(numbers, len(numbers) // 2, replace=False).tolist():
+        limits[column] = float(np.quantile(whole[:, column], SHARE))
+        cut[:, column] = np.maximum(whole[:, column], limits[column])
+    said = {column: f"<{limit!r}" if limit >= 0 else f"<-{-limit!r}" for column, limit in limits.items()}
+    uncut = RCI(mechanism="linear").fit(whole, y).scores(whole)
+    again = rng.integers(len(y), size=len(y))
+    asked = {
+        "another sample": RCI(mechanism="linear").fit(whole[again], y[again]).scores(whole),
+        "limit": RCI(mechanism="linear").fit(cut, y).scores(cut),
+        "said": RCI(mechanism="linear", limits=said).fit(cut, y).scores(cut),
+    }
+    cases = y == 1
+    return [
+        {"table": name, "n": len(y), "cut": len(limits), "of": whole.shape[1], "seed": seed, "way": way}
+        | {"overlap": float(rank_biased_overlap(uncut[cases], found[cases]))}
+        for way, found in asked.items()
+    ]
+
+
 def spoilt(how: str, values: np.ndarray) -> np.ndarray:
     """A column as it would be measured."""
     if how == "steps":
@@ -125,7 +158,9 @@ def named(what: str, n: int, columns: list[np.ndarray]) -> dict[str, object]:
     return {"what": what, "n": n, "columns": len(said), "named": int(sum(said))}
 
 
-def render(rows: list[dict[str, object]], of_columns: list[dict[str, object]]) -> str:
+def render(
+    rows: list[dict[str, object]], of_columns: list[dict[str, object]], of_real: list[dict[str, object]]
+) -> str:
     """The page."""
     seen = [
         [
@@ -153,6 +188,17 @@ def render(rows: list[dict[str, object]], of_columns: list[dict[str, object]]) -
                 held = [mean_of(of[way], "held") for way in ("uncut", "limit", "said")]
                 shown = [*overlaps, f"{cost.mean():.3f} ± {error:.3f}", *held]
                 lines.append([world, f"{n:,}", str(cut), *shown])
+    real: list[list[str]] = []
+    for name in dict.fromkeys(row["table"] for row in of_real):
+        here = [row for row in of_real if row["table"] == name]
+        by_way = {
+            way: np.array([row["overlap"] for row in here if row["way"] == way], float) for way in OF_REAL
+        }
+        gain = by_way["said"] - by_way["limit"]
+        error = gain.std(ddof=1) / gain.size**0.5
+        size = [f"{here[0][of]:,.0f}" for of in ("n", "cut", "of")]
+        shown = [f"{values.mean():.3f}" for values in by_way.values()]
+        real.append([str(name), *size, *shown, f"{gain.mean():+.3f} ± {error:.3f}"])
     head = ["world", "patients", "columns cut", *WAYS.values(), "cost of the limits once said"]
     head += ["coverage: nothing cut", "value = limit", "`limits=`"]
     by_cut = ", ".join(
@@ -176,6 +222,17 @@ On average the cost is {by_cut}.
 
 {table(head, lines)}
 
+## Real tables
+
+Half of the columns that are numbers, drawn {CHOICES} times, cut so. Nobody knows the truth: overlap is that
+of the cases with what the model of the uncut table says of them. *another sample*: the uncut table, learned
+again from as many of its rows drawn with replacement, which is what chance does. Saying limits does not bring
+answers nearer here: values below them are first drawn from a Gaussian, which some of these columns are far
+from, and where columns are nearly the same that can turn the order. Which answer is nearer to the truth, no
+table says.
+
+{table(["table", "rows", "columns cut", "of", *OF_REAL.values(), "gain by saying"], real)}
+
 ## Are they seen?
 
 The rule that `look`, `fit` and the check `resolution` share, asked of {COHORTS} such cohorts and, for false
@@ -187,6 +244,10 @@ deviation.
 """
 
 
+def overlaps_of(rows: list[dict[str, object]], way: str) -> np.ndarray:
+    return np.array([float(str(row["overlap"])) for row in rows if row["way"] == way])
+
+
 def mean_of(rows: list[dict[str, object]], name: str) -> str:
     values = [float(str(row[name])) for row in rows if row[name] != ""]
     full = len(values) == len(rows) or (name == "held" and values)
@@ -195,6 +256,7 @@ def mean_of(rows: list[dict[str, object]], name: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--framingham", type=Path, help="the file of the teaching data set")
     parser.add_argument("--out", type=Path, default=FOLDER)
     parser.add_argument("--render", action="store_true", help="only render what is there")
     arguments = parser.parse_args()
@@ -214,7 +276,17 @@ def main() -> None:
                         rows = [told(*asked, way, resamples if way in kept else 0) for way in WAYS]
                         write_rows(folder / "rows.csv", rows, "a")
         write_rows(folder / "seen.csv", seen_rows(), "w")
-    page = render(read_rows(folder / "rows.csv"), read_rows(folder / "seen.csv"))
+        tables = {name: TABLES[name]() for name in REAL}
+        if arguments.framingham is not None:
+            tables["framingham"] = load_framingham(arguments.framingham)
+        real = [
+            row
+            for name, one in tables.items()
+            for seed in range(CHOICES)
+            for row in of_table(name, pd.DataFrame(one.X), one.y, seed)
+        ]
+        write_rows(folder / "real.csv", real, "w")
+    page = render(*(read_rows(folder / name) for name in ("rows.csv", "seen.csv", "real.csv")))
     (folder / "README.md").write_text(page, encoding="utf-8")
 
 

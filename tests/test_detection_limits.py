@@ -16,6 +16,7 @@ from scipy.stats import norm, truncnorm
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 from rootcausal.data import simulate
 from rootcausal.method.missing.completion import Completion
+from rootcausal.method.missing.tails import GRID, ErrorCounts
 from rootcausal.profiling.look import look
 from rootcausal.screening.resolution import coarse_steps, piles_of
 
@@ -133,6 +134,44 @@ def test_effects_are_nearer_to_those_of_what_was_not_cut():
     truth = uncut.shapley_values(whole)
     errors = [np.abs(model.shapley_values(cut) - truth).mean() for model in (said, numbers)]
     assert errors[0] < 0.8 * errors[1]
+
+
+def test_a_law_is_told_by_errors_that_are_lifted_above_the_limit():
+    """Of an exponential law of which half is censored, each error at a bound of its own."""
+    rng = np.random.default_rng(4)
+    errors = (rng.exponential(size=(6000, 1)) - 1.0) * np.array([1.0, -1.0])
+    ends = rng.normal(0.0, 0.8, errors.shape)
+    side = np.column_stack([-(errors[:, 0] < ends[:, 0]).astype(int), errors[:, 1] > ends[:, 1]]).astype(
+        np.int8
+    )
+    counts = ErrorCounts.of(np.where(side == 0, errors, np.nan), ends, side)
+    law, mirrored = np.exp(counts.laws())
+    true = np.where(GRID > -1.0, np.exp(-(GRID + 1.0)), 0.0)
+    gaussian = norm.pdf(GRID)
+    for found in (law, mirrored[::-1]):
+        assert np.abs(found - true).sum() < 0.4 * np.abs(gaussian - true).sum()
+    doubled = (2.0 * counts).laws()
+    np.testing.assert_allclose(np.exp(doubled), np.exp(counts.laws()), atol=0.05)
+
+
+def test_values_drawn_by_the_mechanism_are_nearer_to_those_that_were_not_seen(monkeypatch):
+    rng = np.random.default_rng(8)
+    a, e, c = rng.exponential(size=(3, 700))
+    whole = pd.DataFrame({"a": a, "b": 0.8 * a + e, "c": c})
+    cut = whole.clip(lower=whole.quantile(0.3), axis=1)
+    limits = {name: f"<{float(cut[name].min())!r}" for name in cut}
+    y = whole["b"].to_numpy() + 0.5 * c + rng.laplace(size=700)
+    beyond = (cut == cut.min()).to_numpy()
+
+    def away() -> float:
+        model = RCIRegressor(limits=limits, mechanism="linear").fit(cut, y)
+        filled = model._completion.fill(cut.to_numpy())
+        assert (filled <= cut.to_numpy()).all()
+        return np.abs(filled - whole.to_numpy())[beyond].mean()
+
+    by_mechanism = away()
+    monkeypatch.setattr("rootcausal.method.pipeline.PASSES", 0)
+    assert by_mechanism < 0.75 * away()
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba", pytest.param("cupy", marks=pytest.mark.gpu)])

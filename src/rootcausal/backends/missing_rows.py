@@ -8,14 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..method.missing.gaussian import JointGaussian
 from ..method.missing.measurement import behind_measurements
-from ..method.missing.noise import MEASUREMENTS, U64, contents, ranks_among_equals, row_keys, seed_state
+from ..method.missing.noise import (
+    MEASUREMENTS,
+    U64,
+    contents,
+    normals,
+    ranks_among_equals,
+    row_keys,
+    seed_state,
+)
 from ..method.missing.rounding import to_levels
 from ..method.missing.sums import DRAWS, Imputer, JointSums, View
+from ..method.missing.tails import BINS, ErrorCounts, Structure, drawn_by_laws
 from ..method.table import F64, SCORE, ColumnMoments, Index, RawTable, Table, classes_of
 from .blas import one_blas_thread
 
@@ -26,6 +37,8 @@ VALUES_A_STRIP = 1 << 15
 PIECES = 16
 # What a cell costs here, in cells that are only read.
 VALUES_A_CELL = 8
+# What the noise knows the steps by in which values are drawn anew, beside the numbers of columns.
+STEP_OF_TURN, TURNS = 1 << 41, 4
 # What the outcome is known by among columns.
 OUTCOME = np.array([-1])
 
@@ -101,7 +114,8 @@ class MemoryIncomplete:
         held = self._contents(filling.view, filling.ids, holed)
         elsewhere = filling.repeats
         ranks = ranks_among_equals(held) if elsewhere is None else elsewhere.of_rows(holed + self._first_row)
-        copies = ImputedCopies(self._X, self._y[holed], holed, row_keys(held, ranks), filling, self._do)
+        keys = row_keys(held, ranks)
+        copies = ImputedCopies(self._X, self._y[holed], holed, keys, filling, self._do, whole)
         return self._do.raw(self._X[np.ix_(whole, cols)], self._y[whole]), copies
 
     def contents(self, view: View, ids: Index) -> HeldByRows:
@@ -174,15 +188,29 @@ class ImputedCopies:
     """
 
     def __init__(
-        self, X: F64, y: np.ndarray, rows: Index, keys: U64, filling: Imputer, machinery: Machinery
+        self,
+        X: F64,
+        y: np.ndarray,
+        rows: Index,
+        keys: U64,
+        filling: Imputer,
+        machinery: Machinery,
+        others: Index,
+        held: F64 | None = None,
     ) -> None:
-        """``rows`` (g,) of X, their labels y (g,), and what the noise knows them by."""
+        """``rows`` (g,) of X, their labels y (g,), and what the noise knows them by.
+
+        ``others`` are rows that lack nothing; ``held`` (g, DRAWS, m) are copies that a mechanism drew, which
+        are kept.
+        """
         self._X = X
         self._y = y
         self._rows = rows
         self._keys = keys
         self._filling = filling
         self._do = machinery
+        self._others = others
+        self._held = held
 
     @property
     def backend(self) -> str:
@@ -235,11 +263,76 @@ class ImputedCopies:
         return np.repeat(known, DRAWS, axis=0).T
 
     def by_class(self) -> tuple[ImputedCopies, ImputedCopies]:
-        controls, cases = (
-            ImputedCopies(self._X, self._y[m], self._rows[m], self._keys[m], self._filling, self._do)
-            for m in (self._y == 0, self._y == 1)
-        )
+        controls, cases = (self._of_rows(np.flatnonzero(self._y == c)) for c in (0, 1))
         return controls, cases
+
+    def _of_rows(self, some: Index) -> ImputedCopies:
+        held = None if self._held is None else self._held[some]
+        of = (self._y[some], self._rows[some], self._keys[some])
+        return ImputedCopies(self._X, *of, self._filling, self._do, self._others[:0], held)
+
+    def error_counts(self, structure: Structure) -> ErrorCounts:
+        """As :class:`rootcausal.method.missing.tails.Redrawn` has it."""
+        view, k = self._filling.view, structure.order.size
+        found = ErrorCounts(*np.zeros((3, k, BINS)))
+        for start in range(0, self._others.size, VALUES_A_STRIP):
+            rows = self._others[start : start + VALUES_A_STRIP]
+            errors = structure.errors(self._X[rows[:, None], view.cols])
+            found = found + DRAWS * ErrorCounts.of(errors, errors, np.zeros(errors.shape, dtype=np.int8))
+        for strip in self._strips():
+            values, at = self._drawn(strip), self._at_limits(strip)[:, structure.order]
+            errors = structure.errors(values)
+            of_limits = np.where(at < 0, *self._limits[:, structure.order])
+            moved = (of_limits - values[:, structure.order]) * np.diagonal(structure.slopes)
+            found = found + ErrorCounts.of(errors, np.where(at != 0, errors + moved, errors), at)
+        return found
+
+    def redrawn(self, structure: Structure, laws: F64, turn: int) -> ImputedCopies:
+        """As :class:`rootcausal.method.missing.tails.Redrawn` has it."""
+        filling, strips = self._filling, self._strips()
+        held, state = np.empty((self._rows.size, DRAWS, filling.view.cols.size)), seed_state(filling.seed)
+
+        def noise_of(keys: U64, step: int, column: int) -> F64:
+            of_draws = 1 + turn + TURNS * (step * DRAWS + np.arange(DRAWS))
+            return normals(state, keys[:, None], 0, filling.ids[column] + STEP_OF_TURN * of_draws)
+
+        def work(first: int, last: int) -> None:
+            for strip in strips[first:last]:
+                values = self._drawn(strip).reshape(-1, DRAWS, held.shape[2])
+                score = filling.view.outcome_of(self._y[strip])
+                beyond = self._at_limits(strip)[::DRAWS] != 0
+                noise = partial(noise_of, self._keys[strip])
+                drawn_by_laws(values, score, beyond, self._limits, structure, laws, noise)
+                held[strip] = values
+
+        self._in_threads(work, strips)
+        of = (self._y, self._rows, self._keys)
+        return ImputedCopies(self._X, *of, filling, self._do, self._others, held)
+
+    def tail_sums(self, fill: Callable[[F64], F64]) -> F64:
+        """As :class:`rootcausal.method.missing.tails.Redrawn` has it."""
+        cols = self._filling.view.cols
+        found = np.zeros((2, 5, cols.size))
+        for strip in self._strips():
+            expected = np.repeat(fill(self._X[self._rows[strip]])[:, cols], DRAWS, axis=0)
+            drawn, at = self._drawn(strip), self._at_limits(strip)
+            products = np.stack([np.ones(drawn.shape), expected, expected**2, drawn, drawn * expected])
+            for kind, side in enumerate((-1, 1)):
+                found[kind] += np.where(at == side, products, 0.0).sum(axis=1)
+        return found
+
+    @property
+    def _limits(self) -> F64:
+        limits = self._filling.view.limits
+        assert limits is not None, "what was drawn within no limits is not drawn anew"
+        return limits
+
+    def _at_limits(self, strip: slice) -> NDArray[np.int8]:
+        """(DRAWS · g, m): -1 where a value lies below a limit, 1 where above one; else 0."""
+        lowest, highest = self._limits
+        measured = self._X[self._rows[strip, None], self._filling.view.cols]
+        side = (measured >= highest).astype(np.int8) - (measured <= lowest).astype(np.int8)
+        return np.repeat(side, DRAWS, axis=0)
 
     def standardize(self, cols: Index, mean: F64, sd: F64) -> Table:
         return self._do.table(*self.standardized(cols, mean, sd))
@@ -269,6 +362,8 @@ class ImputedCopies:
 
     def _drawn(self, strip: slice) -> F64:
         """(DRAWS · g, m): copies of some rows, in the units of X."""
+        if self._held is not None:
+            return self._held[strip].reshape(-1, self._held.shape[2]).copy()
         view, rows = self._filling.view, self._rows[strip]
         Z = standardized_rows(self._X, self._y[strip], rows, view)
         ids, width, noise = self._filling.ids, view.cols.size, view.noise_of_all

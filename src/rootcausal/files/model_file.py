@@ -34,12 +34,24 @@ PROBABILITY = "ancestor_probability"
 COMPLETION = ("completion_mean", "completion_columns", "completion_covariance")
 NOISE = "completion_noise"
 LIMITS = "completion_limits"
+TAILS = "completion_tails"
 SET_QUANTILES = "set_quantiles"
 # Of the columns of covariates that are in the causal order.
 ADJUSTED = "covariate_quantiles"
 # Of rows of matched sets, by the fields of what they share.
 SHARED = {f"shared_{field}": field for field in ("columns", "mean", "within", "between")}
-OTHERS = {"margins", PROBABILITY, ADJUSTED, SET_QUANTILES, *QUANTILES, *COMPLETION, NOISE, LIMITS, *SHARED}
+OTHERS = {
+    "margins",
+    PROBABILITY,
+    ADJUSTED,
+    SET_QUANTILES,
+    *QUANTILES,
+    *COMPLETION,
+    NOISE,
+    LIMITS,
+    TAILS,
+    *SHARED,
+}
 # Each becomes an object: a file of a few bytes must not become millions of them.
 MOST_VARIABLES = 1_000_000
 # Of a variable; more are no levels.
@@ -137,6 +149,8 @@ def write(path: str | PathLike[str], saved: SavedModel) -> None:
             arrays[NOISE] = kept.noise
         if kept.limits is not None:
             arrays[LIMITS] = kept.limits
+        if kept.tails is not None:
+            arrays[TAILS] = kept.tails
     if saved.shared is not None:
         arrays |= {name: getattr(saved.shared, field) for name, field in SHARED.items()}
     models = [saved.model]
@@ -296,7 +310,7 @@ def checked_levels(described: Any, p: int) -> dict[int, Levels]:
 
 
 def checked_completion(arrays: dict[str, np.ndarray], q: int) -> Completion | None:
-    if not any(name in arrays for name in (*COMPLETION, NOISE, LIMITS)):
+    if not any(name in arrays for name in (*COMPLETION, NOISE, LIMITS, TAILS)):
         return None
     m = arrays[COMPLETION[1]].size
     columns = taken(arrays, COMPLETION[1], m, whole=True)
@@ -317,7 +331,12 @@ def checked_completion(arrays: dict[str, np.ndarray], q: int) -> Completion | No
     limits = taken(arrays, LIMITS, 2, m) if LIMITS in arrays else None
     if limits is not None and not ((limits[0] < limits[1]).all() and np.isfinite(limits).any()):
         raise ValueError("the limits of its completion are none")
-    return Completion(mean, columns, covariance, noise, limits)
+    tails = taken(arrays, TAILS, 2, 2, m) if TAILS in arrays else None
+    if tails is not None and not (
+        limits is not None and np.isfinite(tails).all() and (tails[:, 1] >= 0).all()
+    ):
+        raise ValueError("the tails of its completion are none")
+    return Completion(mean, columns, covariance, noise, limits, tails)
 
 
 def _shared(arrays: dict[str, np.ndarray], q: int, outcome: str) -> SetEffects | None:

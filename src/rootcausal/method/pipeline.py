@@ -14,9 +14,11 @@ from .attribution.regression import WEAK_PENALTY, regress, separates
 from .attribution.sparse import EXPECTED_CAUSES_OF_D, attribute
 from .attribution.spike_slab import Prior
 from .layout import Layout
+from .linear import LinearMechanism
 from .missing.completion import Completion
 from .missing.imputation import MOST_COLUMNS, Imputation, impute, most_dependent, worth_filling
 from .missing.sums import IncompleteRaw
+from .missing.tails import PASSES
 from .model import CausalModel
 from .model_parts import Attribution, Mechanism
 from .moments import Columns
@@ -322,6 +324,10 @@ def learn(
         to_fill = learner.to_fill(columns, layout, level, settings, outcome)
         imputed = impute(raw, columns, layout, to_fill, settings.imputation_seed, outcome, on_round)
         found = learner.learn(imputed.raw, imputed.columns, imputed.layout, *asked)
+        for turn in range(PASSES if imputed.view.limits is not None else 0):
+            if isinstance(found.mechanism, LinearMechanism) and found.mechanism.order.size:
+                imputed = imputed.again(found.mechanism, turn)
+                found = learner.learn(imputed.raw, imputed.columns, imputed.layout, *asked)
         ordering = found.ordering.on_columns(imputed.chosen)
         mechanism = found.mechanism.on_columns(imputed.chosen, p)
         complete, imputation = lambda: imputed.completion, imputed.imputation

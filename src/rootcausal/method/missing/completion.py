@@ -6,7 +6,7 @@ order: what the screen dropped adds nothing to the risk, yet it tells about what
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..layout import Layout
 from ..moments import Columns
 from ..table import F64, Index
 from .gaussian import JointGaussian, gaps_of
-from .measurement import behind_measurements, with_measurements
+from .measurement import DOUBT, behind_measurements, with_measurements
 from .noise import MEASUREMENTS, contents, normals, ranks_among_equals, row_keys, seed_state
 from .rounding import to_levels
 
@@ -24,6 +24,8 @@ from .rounding import to_levels
 ROWS_PER_BLOCK = 4096
 # So many rows of independent columns are added to those of the cohort: matrices then have an inverse.
 RIDGE = 3.0
+# So many values beyond a limit make a line, no steeper than this.
+FEWEST_BEYOND, STEEPEST = 20, 3.0
 # Linear functions of a row, times its missing values, whose spread is worked out at once.
 VALUES_A_BLOCK = 1 << 20
 
@@ -39,6 +41,8 @@ class Completion:
     covariance : (m, m) of these; of their true values, where they are measured with error.
     noise : (m,) variances of measurement error; None where there is none.
     limits : (2, m) of detection; None where there are none.
+    tails : (2, 2, m) of values below limits, and above them: intercept and slope of the line that leads from
+        what a Gaussian expects of them to what the laws of errors do; None where these are not known.
     """
 
     mean: F64
@@ -46,6 +50,7 @@ class Completion:
     covariance: F64
     noise: F64 | None = None
     limits: F64 | None = None
+    tails: F64 | None = None
 
     @classmethod
     def of(
@@ -158,7 +163,32 @@ class Completion:
                 filled[row[own], at[own]] = (self.mean[at] + values * sd)[own]
             some = filled[rows]
             filled[rows] = np.where(np.isnan(some), self.mean, some)
+        if self.tails is not None and noise is None:
+            self._bring_to_laws(filled, self.censored(X))
         return filled
+
+    def with_tails(self, sums: F64) -> Completion:
+        """The same with lines by ``sums``, as :class:`.tails.Redrawn` has them; none for few values."""
+        n, expected, squares, drawn, products = sums.transpose(1, 0, 2)
+        count = np.maximum(n, 1.0)
+        spread = squares / count - (expected / count) ** 2
+        enough = (n >= FEWEST_BEYOND) & (spread > 0.0)
+        slope = np.where(enough, products / count - expected * drawn / count**2, 0.0) / np.where(
+            enough, spread, 1.0
+        )
+        slope = np.clip(slope, 0.0, STEEPEST)
+        intercept = np.where(enough, (drawn - slope * expected) / count, 0.0)
+        return replace(self, tails=np.stack([intercept, np.where(enough, slope, 1.0)], axis=1))
+
+    def _bring_to_laws(self, filled: F64, side: NDArray[np.int8]) -> None:
+        """Bring what a Gaussian expects beyond limits to what the laws of errors do, in place."""
+        assert self.tails is not None and self.limits is not None
+        for kind, of in enumerate((-1, 1)):
+            rows, places = np.nonzero(side[:, self.columns] == of)
+            columns = self.columns[places]
+            intercept, slope = self.tails[kind][:, places]
+            values, limit = intercept + slope * filled[rows, columns], self.limits[kind, places]
+            filled[rows, columns] = np.minimum(values, limit) if of < 0 else np.maximum(values, limit)
 
     def spread(self, X: F64, effects: F64) -> F64:
         """(n, v): standard deviation that filling in leaves to linear functions x @ effects of each row.
@@ -168,6 +198,8 @@ class Completion:
         spread = np.zeros((len(X), effects.shape[1]))
         scaled = np.zeros((self._of_place.size, effects.shape[1]))  # a measurement has no effect of its own
         scaled[: self.columns.size] = effects[self.columns] * self._sd[:, None]
+        if self.noise is not None:  # which may be larger than it was said to be
+            scaled[np.flatnonzero(self.noise)] *= np.exp(0.5 * DOUBT)
         for start in range(0, len(X), ROWS_PER_BLOCK):
             rows = np.arange(start, min(start + ROWS_PER_BLOCK, len(X)))
             for gap in gaps_of(self._standardized(X, rows), self._joint):

@@ -12,12 +12,13 @@ to tell about those that are. Which columns those are is for the search to say: 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..layout import Layout
+from ..linear import LinearMechanism
 from ..moments import Columns, columns_about
 from ..outcome import Outcome
 from ..table import F64, Index
@@ -26,6 +27,7 @@ from .gaussian import JointGaussian
 from .measurement import less_noise, with_measurements
 from .pooled import PooledRaw, RawPart
 from .sums import DRAWS, Imputer, IncompleteRaw, JointSums, View
+from .tails import Redrawn, Structure
 
 # Columns whose test with D gives less than this matter, and those below twice alpha.
 LEVEL = 0.4
@@ -79,6 +81,7 @@ class Imputed:
     columns : what these are like.
     layout : what they stand for.
     chosen : (m,) which columns of the whole table they are, ascending.
+    view, joint : how its rows are seen, and which Gaussian they were drawn from.
     completion : how to fill in new patients.
     imputation : what was done.
     """
@@ -87,8 +90,39 @@ class Imputed:
     columns: Columns
     layout: Layout
     chosen: Index
+    view: View
+    joint: JointGaussian
     completion: Completion
     imputation: Imputation
+
+    def again(self, mechanism: LinearMechanism, turn: int) -> Imputed:
+        """The same with values beyond limits of detection drawn anew, by a mechanism learned of it."""
+        structure = Structure.of(mechanism, self.joint, self.view)
+        counts = self._sums(lambda copies: copies.error_counts(structure))
+        if counts is None:
+            return self
+        laws = counts.laws()
+        raw = PooledRaw(
+            [
+                replace(part, raw=part.raw.redrawn(structure, laws, turn))
+                if isinstance(part.raw, Redrawn)
+                else part
+                for part in self.raw.parts
+            ]
+        )
+        about, plain = raw.column_moments(self.view.mean), replace(self.completion, tails=None)
+        columns = columns_about(self.view.mean, about, self.columns.weights, raw.shape[0])
+        drawn = replace(self, raw=raw, columns=columns)
+        sums = drawn._sums(lambda copies: copies.tail_sums(plain.fill))
+        return replace(drawn, completion=plain.with_tails(sums))
+
+    def _sums(self, ask: Callable[[Redrawn], Any]) -> Any:
+        """What is asked of copies that can be drawn anew, added up; None where there are none."""
+        asked = (part.patients * ask(part.raw) for part in self.raw.parts if isinstance(part.raw, Redrawn))
+        found = None
+        for sums in asked:
+            found = sums if found is None else found + sums
+        return found
 
 
 class Scored(Protocol):
@@ -174,7 +208,7 @@ def impute(
     )
     completion = Completion.of(columns, chosen, joint, view.noise, view.limits)
     described = columns_about(view.mean, about, columns.weights, n)
-    return Imputed(pooled, described, filling.layout, chosen, completion, done)
+    return Imputed(pooled, described, filling.layout, chosen, view, joint, completion, done)
 
 
 def view_of(columns: Columns, layout: Layout, chosen: Index, outcome: Scored) -> View:
