@@ -37,7 +37,8 @@ def told(world: str, n: int, reliability: float, given: float, seed: int) -> dic
         cohort = simulate(n_samples=n, n_variables=VARIABLES + 1, random_state=seed)
     noise = ((1.0 - reliability) / reliability) ** 0.5 * cohort.X.std(axis=0)
     X = cohort.X + np.random.default_rng([seed, n]).standard_normal(cohort.X.shape) * noise
-    model = RCI(positive=1, reliability=dict.fromkeys(range(VARIABLES), given)).fit(X, cohort.y)
+    said = dict.fromkeys(range(VARIABLES), given)
+    model = RCI(positive=1, mechanism="linear", reliability=said).fit(X, cohort.y)
     explained, true = model.bootstrap(RESAMPLES).explain(X), cohort.true_shapley
     cases, acts = cohort.y == 1, np.abs(cohort.effects) > 1e-9
     assert explained.lower is not None and explained.upper is not None and explained.frequency is not None

@@ -14,7 +14,7 @@ from zoo import ZOO
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival
 from rootcausal.method.missing.completion import Completion
 from rootcausal.method.missing.gaussian import JointGaussian
-from rootcausal.method.missing.measurement import less_noise, with_measurements
+from rootcausal.method.missing.measurement import DOUBT, drawn_noise, less_noise, with_measurements
 
 N = 1500
 
@@ -59,7 +59,9 @@ def test_what_is_expected_of_true_values_is_the_best_linear_prediction():
         expected = completion.mean[cols] + gain @ (X[row, cols[there]] - completion.mean[cols[there]])
         left = S - gain @ S[there]
         np.testing.assert_allclose(filled[row, cols], expected, rtol=1e-7, atol=1e-9)
-        variance = effects[cols, 0] @ left @ effects[cols, 0]
+        # Noise may be larger than was said to be.
+        unsure = effects[cols, 0] * np.where(completion.noise > 0.0, np.exp(0.5 * DOUBT), 1.0)
+        variance = unsure @ left @ unsure
         assert spread[row, 0] == pytest.approx(max(variance, 0.0) ** 0.5, rel=1e-6, abs=1e-6)
     exact = ~np.isnan(X[:, 1])
     np.testing.assert_allclose(filled[exact, 1], X[exact, 1], rtol=1e-12)
@@ -156,6 +158,36 @@ def test_intervals_and_grades_hold_the_doubt():
     assert wider.mean() > 0.8
     assert ((there.predicted_interval >= 0.0) & (there.predicted_interval <= 1.0)).all()
     np.testing.assert_allclose(e.base_value + e.values.sum(axis=1), model.decision_function(seen))
+
+
+def test_a_reliability_is_an_estimate_and_intervals_hold_that():
+    """Said by half too little noise, or by half of it too much."""
+    rng = np.random.default_rng(3)
+    X = rng.multivariate_normal(np.zeros(2), [[1.0, 0.6], [0.6, 1.0]], 2000)
+    X[::7, 0] = np.nan
+    noise = np.array([0.4, 0.0])
+    drawn = np.array([drawn_noise(noise, X, np.random.default_rng(seed)) for seed in range(400)])
+    assert (drawn[:, 1] == 0.0).all()
+    ratio = np.log(drawn[:, 0] / 0.4) * 2.0
+    assert np.std(ratio) == pytest.approx(DOUBT, rel=0.1)
+    assert np.median(ratio) == pytest.approx(0.0, abs=0.1)
+    # What the other column explains can be no noise: 36 % here.
+    most = [drawn_noise(np.array([0.79, 0.0]), X, np.random.default_rng(seed))[0] for seed in range(100)]
+    assert max(most) ** 2 < 0.64 * np.nanvar(X[:, 0])
+
+
+def test_resamples_draw_it_anew(monkeypatch: pytest.MonkeyPatch):
+    _, seen, y = cohort(n=400)
+    model = RCIRegressor(reliability={"a": 0.8, "b": 0.8}).fit(seen, y)
+    b = list(seen).index("b")
+
+    def spread() -> float:
+        models = model.bootstrap(40).bootstrap_.models
+        return np.std([one.shapley_slopes()[b, b] for one in models])
+
+    unsure = spread()
+    monkeypatch.setattr("rootcausal.resampling.bootstrap.drawn_noise", lambda noise, X, rng: noise)
+    assert unsure > 1.5 * spread()
 
 
 def test_a_saved_model_knows_what_is_measured_with_error(tmp_path: Path):

@@ -31,6 +31,7 @@ from ..errors import InputError
 from ..files.model_arrays import MOST_RESAMPLES, is_seed
 from ..files.writing import check_can_write
 from ..method.arrows import arrows_into_outcome, count_arrows
+from ..method.missing.measurement import drawn_noise
 from ..method.model import CausalModel
 from ..method.outcome import Outcome
 from ..method.table import F64, Index
@@ -260,6 +261,9 @@ def resample(cohort: TrainingRows, random_state: int, number: int, alone: bool) 
     # measured, and about what the rows leave to a prior.
     seeds = [int(seed) for seed in rng.integers(MOST_SEEDS, size=2)]
     settings = replace(cohort.settings, imputation_seed=seeds[0], effect_seed=seeds[1])
+    layout = cohort.layout
+    if layout is not None and layout.noise is not None:  # how reliable columns are was but estimated
+        cohort = replace(cohort, layout=replace(layout, noise=drawn_noise(layout.noise, cohort.X, rng)))
     with one_blas_thread(), nullcontext() if alone else one_thread(cohort.backend):
         learned, varies, _ = learn_from(cohort, rows, settings)
     settled = learned.converged and (learned.imputation is None or learned.imputation.converged)

@@ -14,6 +14,10 @@ import numpy as np
 from ..table import F64
 from .gaussian import JointGaussian
 
+# How well the variance of noise is known: standard deviation of its logarithm.
+DOUBT = 0.5
+# Of what other columns leave of one, drawn noise takes no more.
+MOST_OF_OWN = 0.8
 # Of standardized columns, the least variance in any direction that noise may leave: chance can take more.
 LEAST_LEFT = 1e-3
 
@@ -27,6 +31,25 @@ def less_noise(joint: JointGaussian, noise: F64) -> JointGaussian:
         left = (directions * np.maximum(sizes, LEAST_LEFT)) @ directions.T
         covariance = left * np.outer(scale, scale)
     return JointGaussian(joint.mean, 0.5 * (covariance + covariance.T), joint.limits)
+
+
+def drawn_noise(noise: F64, X: F64, rng: np.random.Generator) -> F64:
+    """(q,) standard deviations of noise as they may be, where these (q,) were said, of columns X (n, q).
+
+    Said by half too small, as optimists have it, noise is as large as this allows in one of twelve draws.
+    """
+    noisy = np.flatnonzero(noise)
+    variance = noise[noisy] ** 2 * np.exp(DOUBT * rng.standard_normal(noisy.size))
+    there = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    sd = np.where(there.std(axis=0) > 0.0, there.std(axis=0), 1.0)
+    covariance = np.atleast_2d(np.cov(there / sd, rowvar=False)) + LEAST_LEFT * np.eye(noise.size)
+    # All noise together may take no direction away of what others leave of these columns.
+    own = np.linalg.inv(np.linalg.inv(covariance)[np.ix_(noisy, noisy)])
+    root = np.sqrt(variance) / sd[noisy]
+    least = float(np.linalg.eigvalsh(own / np.outer(root, root))[0])
+    drawn = np.zeros_like(noise)
+    drawn[noisy] = np.sqrt(variance * min(1.0, MOST_OF_OWN * least))
+    return drawn
 
 
 def with_measurements(true: JointGaussian, noise: F64) -> JointGaussian:
