@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from rootcausal import RCI, RCIRegressor, RCISurvival
 from rootcausal.likelihood.sensitivity import e_value, robustness
+from rootcausal.likelihood.traces import bends, traces
 
 
 def test_robustness_values_are_those_of_cinelli_and_hazlett():
@@ -104,6 +105,62 @@ def test_other_outcomes_have_them_too(estimator):
     frame = model.summary().frame
     assert frame.loc["a", "robustness"] > 0.1
     assert frame.loc["a", "e_value"] > 1.2
+
+
+def half_hidden(outcome: str = "diagnosis") -> RCI | RCISurvival | RCIRegressor:
+    """A true cause, one that only shares a hidden cause with the outcome, and one of two levels."""
+    rng = np.random.default_rng(3)
+    true, other, hidden = (
+        rng.laplace(size=2500),
+        rng.uniform(-1.7, 1.7, 2500),
+        rng.gamma(1.0, size=2500) - 1.0,
+    )
+    sex = rng.integers(0, 2, 2500)
+    X = pd.DataFrame({"true": true, "false": other + hidden, "sex": sex})
+    predictor = 0.6 * true + 1.2 * hidden + 0.7 * sex
+    if outcome == "survival":
+        time, end = rng.exponential(np.exp(-predictor)), rng.exponential(2.0, 2500)
+        return RCISurvival(mechanism="linear").fit(X, np.minimum(time, end), time <= end)
+    if outcome == "number":
+        return RCIRegressor(mechanism="linear").fit(X, predictor + rng.laplace(size=2500))
+    return RCI(mechanism="linear").fit(X, (rng.random(2500) < expit(predictor)).astype(int))
+
+
+@pytest.mark.parametrize("outcome", ["diagnosis", "survival", "number"])
+def test_what_a_hidden_cause_leaves_in_a_shock_tells_false_from_true(outcome):
+    frame = half_hidden(outcome).summary().frame
+    assert frame.loc["false", "robustness"] > 0.1
+    assert frame.loc["false", "true_share"] < 0.5 < 0.8 < frame.loc["true", "true_share"]
+    assert math.isnan(frame.loc["sex", "true_share"])
+
+
+def test_the_least_believed_is_named_first():
+    found = half_hidden().summary()
+    assert [term.term for term in found.causes] == ["false", "true", "sex"]
+    table = found.hidden_lines(found.causes)
+    assert "true of 100" in table[0]
+    assert f"{100 * found.frame.loc['false', 'true_share']:.0f}" in table[1]
+
+
+def test_a_bend_is_a_score_test():
+    """Against the likelihood ratio of the same curves, and no bend where there is none."""
+    rng = np.random.default_rng(2)
+    shocks = rng.laplace(size=(4000, 2)) / 2**0.5
+    y = 0.5 * shocks[:, 0] + 0.04 * bends(shocks[:, 0])[:, 0] + 0.3 * shocks[:, 1] + rng.standard_normal(4000)
+    plain = np.column_stack([np.ones(4000), shocks])
+
+    def left(given):
+        return y - given @ np.linalg.lstsq(given, y, rcond=None)[0]
+
+    found = traces(shocks, shocks, left(plain), None)[0]
+    for place, bend in enumerate(found):
+        more = left(np.column_stack([plain, bends(shocks[:, place])]))
+        ratio = 4000 * math.log((left(plain) @ left(plain)) / (more @ more))
+        assert bend == pytest.approx(ratio, rel=0.3, abs=2.0)
+    assert found[0] > 15.0 > 12.0 > found[1]
+    patients = np.repeat(np.arange(4000), 2)
+    twice = traces(*(np.repeat(one, 2, axis=0) for one in (shocks, shocks, left(plain))), patients)
+    np.testing.assert_allclose(twice[0], found, rtol=1e-6)
 
 
 def test_they_travel_with_the_model(tmp_path):

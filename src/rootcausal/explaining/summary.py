@@ -34,8 +34,10 @@ HIDDEN_NOTE = (
     "to zero, to p .05: what share of what is left of the variable and of the outcome a hidden common cause "
     "would have to explain, of both, to bring what the shock does to nothing, or to p 0.05 (robustness "
     "value); E-value: the risk ratio it would have to have with both; to limit: for an interval that holds "
-    "none; as strong as: how many times as strong as the nearest of what acts on the variable. No data can "
-    "show whether there is one."
+    "none; true of 100: how many causes with such values were true in simulated cohorts where hidden causes "
+    "acted (it also asks how Gaussian the shock is, and whether the outcome bends in it); as strong as: how "
+    "many times as strong as the nearest of what acts on the variable. No data can show for certain whether "
+    "there is one."
 )
 # Units that have a plural of their own.
 TIMES = ("years", "months", "weeks", "days", "hours", "minutes", "seconds")
@@ -68,6 +70,9 @@ class Term:
         95 % interval that holds none (VanderWeele & Ding 2017).
     strong_as, times_as_strong : the column, of those that act on this one, to which such a cause would be
         nearest in strength, and how many times as strong with both it would have to be; None without any.
+    true_share : of causes with such a robustness value, whose shocks are as far from a Gaussian, and bend the
+        outcome as much, the share that was true in simulated cohorts in which hidden causes acted; NaN of
+        levels, and where p is above 0.05.
     note : why there is no effect, in words.
     """
 
@@ -98,6 +103,7 @@ class Term:
     e_value_limit: float
     strong_as: str | None
     times_as_strong: float | None
+    true_share: float
     note: str
 
     @property
@@ -136,7 +142,14 @@ class Summary:
         "shock",
         "P(cause)",
     )
-    HIDDEN_HEAD: ClassVar[tuple[str, ...]] = ("to zero", "to p .05", "E-value", "to limit", "as strong as")
+    HIDDEN_HEAD: ClassVar[tuple[str, ...]] = (
+        "to zero",
+        "to p .05",
+        "E-value",
+        "to limit",
+        "true of 100",
+        "as strong as",
+    )
 
     @classmethod
     def of(
@@ -240,14 +253,20 @@ class Summary:
     def causes(self) -> tuple[Term, ...]:
         """The terms whose shock is named as a cause and has an effect without a prior, the weakest first.
 
-        Weakest is what the weakest hidden common cause of the column and of the outcome would explain away.
+        Weakest is what is not significant, then what is most often false where hidden causes act, then what
+        the weakest of them would explain away.
         """
         named = (
             term
             for term in self.terms
             if abs(term.shock or 0.0) >= self._notable and math.isfinite(term.robustness)
         )
-        return tuple(sorted(named, key=lambda term: (term.robustness_p, term.robustness)))
+
+        def rank(term: Term) -> tuple[float, ...]:
+            share = 1.0 if math.isnan(term.true_share) else term.true_share
+            return term.robustness_p > 0.0, share, term.robustness_p, term.robustness
+
+        return tuple(sorted(named, key=rank))
 
     def hidden_lines(self, terms: Sequence[Term]) -> list[str]:
         """What a hidden common cause of each of these and of the outcome would need, as a table."""
@@ -266,7 +285,8 @@ class Summary:
         ratios = [
             f"{value:.2f}" if value < 100 else "over 100" for value in (term.e_value, term.e_value_limit)
         ]
-        return [*shares, *ratios, like]
+        true = MISSING if term.true_share != term.true_share else f"{100.0 * term.true_share:.0f}"
+        return [*shares, *ratios, true, like]
 
     @property
     def notes(self) -> list[str]:
@@ -405,6 +425,7 @@ def _terms(
             e_value_limit=hidden.e_value_limit,
             strong_as=like,
             times_as_strong=None if like is None else hidden.times,
+            true_share=hidden.true_share,
             note=WHY[effects.why[column]],
         )
 

@@ -30,6 +30,7 @@ from ..resampling.training_rows import TrainingRows
 from .completed import copies, n_copies
 from .likelihoods import HazardLikelihood, Likelihood, LogitLikelihood, LossLikelihood
 from .maximum import maximum
+from .traces import by_patient, traces
 
 FIRTH, LEAST_SQUARES, UNPENALIZED = "Firth", "least squares", "maximum likelihood"
 # Of these outcomes there is no Firth's penalty.
@@ -48,7 +49,7 @@ FLAT = 1e-9
 # Of a number's variance, likewise.
 CERTAIN = 1e-10
 
-TOTALS = ("total", "total_error")
+TOTALS = ("total", "total_error", "bend", "negentropy")
 LISTS = ("sd", "estimate", "error", "freedom", *TOTALS)
 
 # Why a column has no effect of its own.
@@ -77,6 +78,8 @@ class Effects:
     why : (q,) a key of :data:`WHY`.
     total, total_error : (q,) what one standard deviation of the column's shock does by all ways, without a
         prior, and its standard error; NaN where the model has no shock of it.
+    bend, negentropy : (q,) what a hidden cause in the shock may leave (:mod:`.traces`); NaN likewise, of
+        levels, and in matched sets.
     """
 
     method: str
@@ -91,6 +94,8 @@ class Effects:
     why: tuple[str, ...]
     total: F64
     total_error: F64
+    bend: F64
+    negentropy: F64
 
     @classmethod
     def nothing(cls, n_columns: int, rows: int, why: str, method: str = FIRTH, sd: F64 | None = None) -> Self:
@@ -98,7 +103,8 @@ class Effects:
         nothing, freedom = np.full(n_columns, np.nan), np.full(n_columns, np.inf)
         spread = nothing if sd is None else sd
         reasons = ("",) * n_columns
-        return cls(method, rows, 1, False, why, spread, nothing, nothing, freedom, reasons, nothing, nothing)
+        own = (spread, nothing, nothing, freedom, reasons)
+        return cls(method, rows, 1, False, why, *own, *(nothing for _ in TOTALS))
 
     @property
     def p_values(self) -> F64:
@@ -171,6 +177,8 @@ class Joint:
     freedom : degrees of freedom of t.
     settled : whether the maximum was reached.
     beta : all coefficients, from which those of other copies are looked for.
+    left : (n,) by how much the likelihood of each row rises with its predictor; None in matched sets.
+    traces : (2, m) of the shocks of the m columns in causal order, as :func:`.traces.traces` has them.
     """
 
     estimate: F64
@@ -179,6 +187,8 @@ class Joint:
     freedom: float
     settled: bool = True
     beta: F64 | None = None
+    left: F64 | None = None
+    traces: F64 | None = None
 
     def combined(self, shocks: F64) -> Joint:
         """Of m sums of these columns' effects; ``shocks`` (m, k) says how much of each."""
@@ -272,7 +282,7 @@ def _estimated(
     q, of_copies = rows.X.shape[1], list[Joint]()
     kept, explained = np.arange(q), np.zeros(q, dtype=bool)
     while not of_copies:  # again with fewer columns, where some are explained in one of the copies
-        of_copies, apart, involved = _of_copies(rows, known, columns, kept, found.method)
+        of_copies, apart, involved = _of_copies(rows, known, columns, kept, found.method, model)
         explained[kept[involved]] = True
         kept = kept[apart]
     pooled = _pooled(of_copies)
@@ -285,12 +295,14 @@ def _estimated(
     without = explained | decides | unsettled
     estimate[without] = error[without] = np.nan
     why = np.select([explained, decides, unsettled], [IS_EXPLAINED, DECIDES, UNSETTLED], "")
-    total, total_error = np.full(q, np.nan), np.full(q, np.nan)
+    total, total_error, bend, negentropy = np.full((4, q), np.nan)
     if not unsettled.any():
         order, shocks = model.column_order, _shocks(model, columns.sd)[:, kept]
         in_all = _pooled([one.combined(shocks) for one in of_copies])
         total[order] = np.where(in_all.unbounded, np.nan, in_all.estimate)
         total_error[order] = np.where(in_all.unbounded, np.nan, np.sqrt(np.maximum(in_all.variance, 0.0)))
+        of_shocks = [one.traces for one in of_copies if one.traces is not None]
+        bend[order], negentropy[order] = np.mean(of_shocks, axis=0)
     return replace(
         found,
         estimate=estimate / columns.sd,
@@ -299,11 +311,13 @@ def _estimated(
         why=tuple(why.tolist()),
         total=total,
         total_error=total_error,
+        bend=bend,
+        negentropy=negentropy,
     )
 
 
 def _of_copies(
-    rows: TrainingRows, known: np.ndarray, columns: Columns, kept: Index, method: str
+    rows: TrainingRows, known: np.ndarray, columns: Columns, kept: Index, method: str, model: CausalModel
 ) -> tuple[list[Joint], Index, np.ndarray]:
     """Effects of the columns ``kept``, copy by copy; none where columns of one copy explain each other.
 
@@ -322,11 +336,25 @@ def _of_copies(
         groups = None if groups is None else groups[numbers]
         start = found[0].beta if found else None
         if likelihood is not None:
-            found.append(_joint(likelihood, groups, start, method == FIRTH))
+            joint = _joint(likelihood, groups, start, method == FIRTH)
         elif isinstance(rows.outcome_of_all, Continuous):
             values = of_tables[:, 0] * rows.outcome_of_all.sd
-            found.append(_line(Z, values, groups, _weights_of(rows, numbers)))
+            joint = _line(Z, values, groups, _weights_of(rows, numbers))
+        found.append(replace(joint, traces=_traces(rows, X, Z, joint.left, groups, model)))
     return found, np.arange(kept.size), np.zeros(kept.size, dtype=bool)
+
+
+def _traces(
+    rows: TrainingRows, X: F64, Z: F64, left: F64 | None, groups: Index | None, model: CausalModel
+) -> F64:
+    """(2, m) of the shocks of numbers in causal order; NaN of levels, and where nothing is left of rows."""
+    order = model.column_order
+    found = np.full((2, order.size), np.nan)
+    if left is not None:
+        numbers = np.ones(order.size, dtype=bool) if rows.layout is None else ~rows.layout.discrete[order]
+        errors = model.mechanism.errors(X, np.flatnonzero(numbers))
+        found[:, numbers] = traces(errors, Z, left, groups)
+    return found
 
 
 def _told_apart(information: F64) -> tuple[Index, np.ndarray]:
@@ -368,7 +396,8 @@ def _joint(likelihood: Likelihood, groups: Index | None, start: F64 | None, pena
     if groups is not None:
         covariance = _sandwich(covariance, likelihood.scores(found.beta), groups)
     own, unbounded = covariance[-k:, -k:], found.unbounded[-k:]
-    return Joint(found.beta[-k:], own, unbounded, np.inf, found.settled, found.beta)
+    left = likelihood.left(found.beta)
+    return Joint(found.beta[-k:], own, unbounded, np.inf, found.settled, found.beta, left)
 
 
 def _line(Z: F64, y: F64, groups: Index | None, weights: F64 | None = None) -> Joint:
@@ -382,6 +411,7 @@ def _line(Z: F64, y: F64, groups: Index | None, weights: F64 | None = None) -> J
     bread = np.linalg.inv(centred.T @ centred)
     coef = bread @ (centred.T @ left)
     left = left - centred @ coef
+    of_rows = left if weights is None else root * left
     freedom = n - k - 1.0
     variance = float(left @ left) / freedom
     certain = variance <= CERTAIN * float(y.var())
@@ -389,13 +419,12 @@ def _line(Z: F64, y: F64, groups: Index | None, weights: F64 | None = None) -> J
     if groups is not None:
         covariance = _sandwich(bread, centred * left[:, None], groups)
         freedom = min(freedom, float(groups.max()))
-    return Joint(coef, covariance, np.full(k, certain), freedom)
+    return Joint(coef, covariance, np.full(k, certain), freedom, left=of_rows)
 
 
 def _sandwich(bread: F64, scores: F64, groups: Index) -> F64:
     """The covariance where rows of one patient depend on each other (Liang & Zeger 1986)."""
-    of_patients = np.zeros((int(groups.max()) + 1, scores.shape[1]))
-    np.add.at(of_patients, groups, scores)
+    of_patients = by_patient(scores, groups)
     m = len(of_patients)
     found: F64 = bread @ (of_patients.T @ of_patients) @ bread * (m / (m - 1.0))
     return found

@@ -73,6 +73,10 @@ class Likelihood(ABC):
         """(n, m) what each patient adds to the derivatives, without a penalty."""
 
     @abstractmethod
+    def left(self, beta: F64) -> F64 | None:
+        """(n,) by how much the likelihood of each row rises with its predictor; None where rows share one."""
+
+    @abstractmethod
     def of_columns(self) -> F64:
         """(k, k) the information of the columns at the start, beside the baseline: what they tell apart.
 
@@ -129,8 +133,11 @@ class LogitLikelihood(Likelihood):
         return Local(loglik, score, inverse.T @ inverse)
 
     def scores(self, beta: F64) -> F64:
-        A = self._design(slice(None))
-        return A * (self._weights(slice(None)) * (self.y - expit(A @ beta)))[:, None]
+        return self._design(slice(None)) * self.left(beta)[:, None]
+
+    def left(self, beta: F64) -> F64:
+        every = slice(None)
+        return self._weights(every) * (self.y - expit(self._design(every) @ beta))
 
     def of_columns(self) -> F64:
         weights = self._weights(slice(None))
@@ -274,6 +281,11 @@ class HazardLikelihood(Likelihood):
         found: F64 = self._counts[:, None] * (self.Z - own)
         return found - drawn.ratio[:, None] * (self.Z * drawn.met[:, None] - drawn.pulled)
 
+    def left(self, beta: F64) -> F64:
+        """Martingale residuals (Therneau, Grambsch & Fleming 1990)."""
+        drawn = self._at(beta)
+        return self._counts - drawn.ratio * drawn.met
+
     def of_columns(self) -> F64:
         return self._information(self._at(self.start))
 
@@ -352,23 +364,42 @@ class LossLikelihood(Likelihood):
         # Of matched sets there is no baseline.
         return found[:k, :k] - (between @ np.linalg.solve(found[k:, k:], between.T) if between.size else 0.0)
 
-    def scores(self, beta: F64) -> F64:
-        found = self._scores(beta)
-        return found if self.weights is None else found * self.weights[:, None]
-
-    def _scores(self, beta: F64) -> F64:
-        k = self.Z.shape[1]
-        baseline, eta = beta[: beta.size - k], self.Z @ beta[beta.size - k :]
+    def left(self, beta: F64) -> F64 | None:
+        baseline, eta = self._parts(beta)
         if isinstance(self.loss, CountLoss):
             expected = self.known[:, EXPOSURE] * np.exp(np.minimum(eta + baseline[0], LARGEST_LOG_HAZARD))
-            left = (self.known[:, COUNT] - expected) / (1.0 + self.loss.dispersion * expected)
-            return np.concatenate([left[:, None], self.Z * left[:, None]], axis=1)
-        assert isinstance(self.loss, StageLoss), "rows of a matched set have no scores of their own"
+            found: F64 = (self.known[:, COUNT] - expected) / (1.0 + self.loss.dispersion * expected)
+        elif isinstance(self.loss, StageLoss):
+            above, below = self._around(baseline, eta)
+            found = expit(above) + expit(below) - 1.0
+        else:
+            return None
+        return found if self.weights is None else found * self.weights
+
+    def scores(self, beta: F64) -> F64:
+        left = self.left(beta)
+        assert left is not None, "rows of a matched set have no scores of their own"
+        of_baseline = left[:, None]
+        if isinstance(self.loss, StageLoss):
+            of_baseline = self._of_cuts(*self._parts(beta))
+        return np.concatenate([of_baseline, self.Z * left[:, None]], axis=1)
+
+    def _parts(self, beta: F64) -> tuple[F64, F64]:
+        """The baseline, and the predictor (n,) of each row without it."""
+        k = self.Z.shape[1]
+        return beta[: beta.size - k], self.Z @ beta[beta.size - k :]
+
+    def _around(self, baseline: F64, eta: F64) -> tuple[F64, F64]:
+        """(n,) the thresholds above and below the stage of each row, less its predictor."""
         stage = self.known[:, STAGE].astype(np.intp)
         ends = np.concatenate([[-np.inf], baseline, [np.inf]])
-        above, below = ends[stage + 1] - eta, ends[stage] - eta
+        return ends[stage + 1] - eta, ends[stage] - eta
+
+    def _of_cuts(self, baseline: F64, eta: F64) -> F64:
+        """(n, c) what each row adds to the derivatives of the thresholds."""
+        above, below = self._around(baseline, eta)
         gap = 1.0 / np.expm1(np.minimum(above - below, FAR_APART))
-        place, cuts = stage[:, None], np.arange(baseline.size)
-        of_cuts = (place == cuts) * (expit(-above) + gap)[:, None]
-        of_cuts -= (place == cuts + 1) * (expit(below) + gap)[:, None]
-        return np.concatenate([of_cuts, self.Z * (expit(above) + expit(below) - 1.0)[:, None]], axis=1)
+        place, cuts = self.known[:, [STAGE]].astype(np.intp), np.arange(baseline.size)
+        found: F64 = (place == cuts) * (expit(-above) + gap)[:, None]
+        found -= (place == cuts + 1) * (expit(below) + gap)[:, None]
+        return found if self.weights is None else found * self.weights[:, None]
