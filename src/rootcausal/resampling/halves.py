@@ -30,8 +30,8 @@ from ..wording import plural
 from .learning import learn_from
 from .training_rows import TrainingRows
 
-# Cohorts that are drawn from the model, and in how many ways each of them is cut.
-SIMULATED, CUTS = 20, 2
+# Cohorts that are drawn from the model, each cut once: more cohorts tell more than more cuts.
+SIMULATED = 40
 # Standard deviations between simulated cohorts, and at least so much, below which agreement is low.
 FAR, LEAST = 2.0, 0.05
 # Fits that fail, as of a half without cases, until it is given up.
@@ -121,19 +121,21 @@ def split_half(
     rng = np.random.default_rng(np.random.SeedSequence(random_state))
     with one_blas_thread():
         counted = cohort.counted
-        same, overlap = _agreement(cohort, _scored(counted, completion), splits, rng)
+        same, overlap, between_cuts = _agreement(cohort, _scored(counted, completion), splits, rng)
         values = counted.X if completion is None else completion.draw(counted.X, 0, cohort.layout)
         draw = _Drawn.of(counted, model, values)
         if isinstance(draw, str):
             return Halves(splits, random_state, same, overlap, why=draw)
         others = (draw.cohort(rng) for _ in range(SIMULATED))
-        drawn = [_agreement(other, _scored(other, completion), CUTS, rng) for other in others]
-    of_same, of_overlap = np.array(drawn).T
+        drawn = [_agreement(other, _scored(other, completion), 1, rng) for other in others]
+    of_same, of_overlap, _ = np.array(drawn).T
     told = np.isfinite(of_same)
     if not told.any():
         return Halves(splits, random_state, same, overlap, why="cohorts drawn from the model name no cause")
     expected = float(of_same[told].mean())
-    spread = float(of_same[told].std(ddof=1)) if told.sum() > 1 else 0.0
+    # One cut of one cohort differs from another by both; the mean over cuts of this one by less.
+    cohorts = max(float(of_same[told].var(ddof=1)) - between_cuts, 0.0) if told.sum() > 1 else 0.0
+    spread = (cohorts + between_cuts / splits) ** 0.5
     low = max(expected - max(FAR * spread, LEAST), 0.0)
     return Halves(
         splits, random_state, same, overlap, expected, float(np.nanmean(of_overlap)), low, int(told.sum())
@@ -147,12 +149,17 @@ def _scored(cohort: TrainingRows, completion: Completion | None) -> F64:
 
 def _agreement(
     cohort: TrainingRows, whole: F64, splits: int, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Mean share of patients with the same strongest root cause, and mean overlap, over some cuts."""
+) -> tuple[float, float, float]:
+    """Mean share of patients with the same strongest root cause, and mean overlap, over some cuts; and the
+    variance of the share between cuts.
+    """
     found = [_compared(*halves) for halves in _halves(cohort, whole, splits, rng)]
     same, overlap = np.array(found).T
     told = np.isfinite(same)
-    return (float(same[told].mean()), float(overlap[told].mean())) if told.any() else (np.nan, np.nan)
+    if not told.any():
+        return np.nan, np.nan, 0.0
+    between = float(same[told].var(ddof=1)) if told.sum() > 1 else 0.0
+    return float(same[told].mean()), float(overlap[told].mean()), between
 
 
 def _halves(
