@@ -175,3 +175,11 @@ def test_a_gpu_and_classes_that_were_sampled_apart_or_lack_values() -> None:
             for backend in ("numba", "cupy")
         )
         are_the_same(model, expected)
+
+
+@pytest.mark.gpu
+def test_a_search_that_a_card_has_no_room_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rootcausal.backends.cuda.rows._free_bytes", lambda: 1 << 30)
+    X, told = outcome_of("binary", cohort(600))
+    with pytest.raises(InputError, match=r"600 rows and 5 columns needs 3\.0 GiB of GPU memory and 1\.0"):
+        RCI(mechanism="nonlinear", kinds=KINDS, backend="cupy").fit(X, *told)

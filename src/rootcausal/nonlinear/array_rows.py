@@ -30,6 +30,8 @@ from .ties import Heaps, grid_counts
 
 # Terms of several designs that are there at once: 1 GB.
 VALUES_AT_ONCE = 1 << 27
+# Values that are kept for each of the table: splines, the column as it is explained, its level; and copies.
+COPIES = 12
 # So far from its threshold, in logits, a level is certain to the last digit.
 FURTHEST = 690.0
 
@@ -348,6 +350,11 @@ class ArrayRows:
 
     def _on_host(self, array: Any) -> np.ndarray:
         return on_host(self.xp, array)
+
+
+def room_for(shape: tuple[int, int]) -> int:
+    """How many values a search in a table of this shape keeps, at most."""
+    return COPIES * shape[0] * shape[1] + 3 * VALUES_AT_ONCE
 
 
 def on_host(xp: Any, array: Any) -> np.ndarray:

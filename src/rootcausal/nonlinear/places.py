@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InputError
 from ..method.table import Table
 from ..method.weighted import Part
-from .array_rows import ArrayPlain
+from .array_rows import ArrayPlain, room_for
 from .rows import PlainRows
 from .rows_in_memory import HeldRows, parts_of, with_outcomes
 from .scattered import Scattered, ScatteredPlain, Where
@@ -28,6 +28,7 @@ def rows_of(table: Table) -> PlainRows:
         if copied or not _is_on_card(parts[0]):
             return HeldRows.of(_in_memory(parts))
         on_one: Any = parts[0].table
+        on_one.check_room(room_for(table.shape))
         return on_card(parts, on_one.array_module)
     if copied:
         raise InputError(

@@ -147,6 +147,10 @@ class CupyTable(LevelColumns, LossColumns):
         """Other columns (k, n) of the same rows."""
         return CupyTable(cp.ascontiguousarray(Z), self._y)
 
+    def check_room(self, values: int) -> None:
+        """Refuse to work on so many values beside the table, where the card has no room for them."""
+        _refuse_without_room(self.shape, 8 * values)
+
     def in_memory(self) -> NumbaTable:
         """The same columns and outcomes, copied from the card."""
         y = None if self._y is None else cp.asnumpy(self._y)
@@ -299,11 +303,15 @@ def fits(shape: tuple[int, int]) -> bool:
 
 def check_memory(shape: tuple[int, int]) -> None:
     """Refuse a table that the card cannot hold, before anything is copied."""
-    if not fits(shape):
-        needed, free = bytes_needed(shape) / 2**30, _free_bytes() / 2**30
+    _refuse_without_room(shape, bytes_needed(shape))
+
+
+def _refuse_without_room(shape: tuple[int, int], needed: int) -> None:
+    free = _free_bytes()
+    if needed > free:
         raise InputError(
-            f"a table of {shape[0]:,} rows and {shape[1]:,} columns needs {needed:.1f} GiB of GPU memory and "
-            f"{free:.1f} GiB are free: use backend='numba', or a larger card"
+            f"a table of {shape[0]:,} rows and {shape[1]:,} columns needs {needed / 2**30:.1f} GiB of GPU "
+            f"memory and {free / 2**30:.1f} GiB are free: use backend='numba', or a larger card"
         )
 
 
