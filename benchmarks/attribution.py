@@ -16,6 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
+from rows_file import write_rows
 from scipy.optimize import brentq
 from scipy.special import expit
 
@@ -43,29 +45,24 @@ DROPPED = len(BINS) - 1
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sets", type=int, default=100, help="data sets a cell")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--render", action="store_true", help="only render what is there")
     arguments = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     rows_file = FOLDER / "rows.csv"
     if not arguments.render:
-        run(rows_file, arguments.sets)
+        run(rows_file, arguments.sets, arguments.jobs)
     (FOLDER / "README.md").write_text(render(read(rows_file)), encoding="utf-8")
 
 
-def run(rows_file: Path, n_sets: int) -> None:
+def run(rows_file: Path, n_sets: int, jobs: int) -> None:
     rows = read(rows_file) if rows_file.exists() else []
     done = set(map(data_set, rows))
     for n, p, cases in CELLS:
-        for seed in range(FIRST_SEED, FIRST_SEED + n_sets):
-            if (n, p, cases, seed) in done:
-                continue
-            row = evaluate(n, p, cases, seed)
-            fresh = not rows_file.exists()
-            with rows_file.open("a", newline="", encoding="utf-8") as handle:
-                writer = csv.DictWriter(handle, list(row))
-                if fresh:
-                    writer.writeheader()
-                writer.writerow(row)
+        seeds = range(FIRST_SEED, FIRST_SEED + n_sets)
+        missing = [seed for seed in seeds if (n, p, cases, seed) not in done]
+        if missing:
+            write_rows(rows_file, Parallel(n_jobs=jobs)(delayed(evaluate)(n, p, cases, s) for s in missing))
         print(f"n = {n}, p = {p}, cases {cases}: {n_sets} data sets done", flush=True)
 
 

@@ -11,6 +11,7 @@ from rootcausal import RCI
 from rootcausal.data import simulate
 from rootcausal.errors import InputError
 from rootcausal.method.attribution import acting
+from rootcausal.method.attribution.ancestors import trace_back
 from rootcausal.method.attribution.left_out import ancestors_left_out
 from rootcausal.method.attribution.sparse import attribute
 from rootcausal.method.attribution.spike_slab import Posterior, Prior, infer
@@ -204,8 +205,8 @@ def test_probabilities_are_averaged_over_shares_and_laws():
     found = replace(Posterior.before(prior), scale=scale)
     total, with_each = 0.0, np.zeros(3)
     for share in acting.SHARES:
-        before = share ** (2.0 * prior.share) * (1.0 - share) ** (2.0 * (1.0 - prior.share) + 2.0)
-        for law, weight in zip(laws, acting.LAWS, strict=True):
+        before = share**acting.SEEN_ACTING * (1.0 - share) ** (acting.SEEN_IDLE + 2.0)
+        for law, weight in zip(laws, (1.0 - share, share), strict=True):
             factors = [evidence_by_quadrature(*asked, law) for asked in zip(own, left, strict=True)]
             for causes in itertools.product((False, True), repeat=3):
                 here = before * weight
@@ -237,3 +238,11 @@ def test_where_most_columns_act_weak_ones_are_taken_for_causes_sooner():
     prior = Prior.nothing_known(30, 3.0, 30, 1.0)
     alone, among = (acts(asked[0], slope, prior)[29] for slope in (asked[1], asked[1] + strong))
     assert alone < 0.5 < among
+
+
+def test_an_ancestor_by_paths_is_no_surer_than_so_few_rows_can_point_an_arrow():
+    """Two columns in a row, and the second is known to act: what 100 rows say of the first is less sure."""
+    mixing = np.array([[1.0, 0.0], [0.8, 0.6]])
+    told = {n: trace_back(mixing, float(n), np.array([0.0, 1.0]), 0).probability for n in (100, 10_000)}
+    assert told[100].tolist() == pytest.approx([100 / 120, 1.0], abs=1e-6)
+    assert told[10_000][0] > 0.99

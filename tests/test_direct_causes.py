@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 from zoo import ZOO
 from zoo_fits import documented_warnings
 
@@ -15,12 +16,19 @@ from rootcausal.backends.reference import ReferenceTable
 from rootcausal.data import simulate
 from rootcausal.method.attribution import direct_causes, regression, susie
 from rootcausal.method.attribution import sparse as sharp
-from rootcausal.method.attribution.direct_causes import DirectCauses, _Search, find_direct_causes
+from rootcausal.method.attribution.direct_causes import (
+    DirectCauses,
+    _Search,
+    averaged,
+    find_direct_causes,
+    steepness,
+)
 from rootcausal.method.attribution.spike_slab import LARGEST_SLAB, Posterior, Prior, infer, matched
 from rootcausal.method.attribution.susie import Sparsity, fit_effects
 from rootcausal.method.loops import PLAIN
 from rootcausal.method.schema import flattened
 from rootcausal.outcomes.binary import Binary, LogitLoss
+from rootcausal.outcomes.continuous import Continuous
 
 PRIOR = Prior.nothing_known(8, expected=3.0, n_columns=8, variance=1.0)
 
@@ -189,12 +197,45 @@ def test_where_it_settles_nothing_pulls_any_more():
     rows = table(3, n=600)
     found = found_from_minus_one(rows)
     assert found.settled
-    sums = rows.logit_sums(np.arange(8), np.append(found.effects.coef, found.fixed))
+    sums = averaged(loss_of(rows), np.append(found.effects.coef, found.fixed), found.doubt)
     assert abs(sums.gradient[-1]) < 1e-2  # the intercept is at its best
     cross = sums.hessian[:-1, -1]
     curvature = sums.hessian[:-1, :-1] - np.outer(cross, cross) / sums.hessian[-1, -1]
     again = infer(curvature, sums.gradient[:-1] + curvature @ found.effects.coef, PRIOR, found.effects)
     assert again.coef == pytest.approx(found.effects.coef, abs=1e-3)
+
+
+@pytest.mark.parametrize("doubt", [0.3, 2.0, 8.0])
+def test_log_odds_are_averaged_over_the_doubt_about_them(doubt):
+    """Gradients and information of rows whose log-odds are normal around what is expected of them."""
+    rows = table(3, n=600)
+    beta = np.append(np.linspace(-1.0, 1.0, 8), -1.0)
+    found, plain = (averaged(loss_of(rows), beta, here) for here in (doubt, 0.0))
+    at, weight = np.polynomial.hermite_e.hermegauss(81)
+    design = np.column_stack([rows.columns.T, np.ones(600)])
+    risk = expit((design @ beta)[:, None] + np.sqrt(doubt) * at)
+    mean, steep = (np.average(one, axis=1, weights=weight) for one in (risk, risk * (1.0 - risk)))
+    gradient, hessian = design.T @ (rows._y - mean), (design.T * steep) @ design
+    assert abs(found.gradient - gradient).max() < 0.1 * abs(plain.gradient - gradient).max()
+    assert abs(found.hessian - hessian).max() < 0.2 * abs(plain.hessian - hessian).max()
+    assert steepness(doubt) == pytest.approx(1.0 / np.sqrt(1.0 + np.pi * doubt / 8.0))
+
+
+@pytest.mark.parametrize("outcome", ["binary", "continuous"])
+def test_only_log_odds_hang_on_the_doubt_about_them(outcome):
+    """With more causes than 60 patients can tell, log-odds are doubted; a number is what it is."""
+    g = np.random.default_rng(5)
+    X = g.laplace(size=(60, 10))
+    value = X.sum(axis=1) + g.logistic(size=60)
+    loss = Binary(0.5).loss(ReferenceTable(X, (value > 0).astype(int)), np.arange(10))
+    if outcome == "continuous":
+        value = (value - value.mean()) / value.std(ddof=1)
+        loss = Continuous.of(value).loss(ReferenceTable(X, value[:, None]), np.arange(10))
+    prior = Prior.nothing_known(10, 3.0, 10, 1.0)
+    found = find_direct_causes(loss, np.eye(10), prior, loss.start)
+    assert (found.doubt > 0.3) == (outcome == "binary")
+    size = np.abs(found.predicting).sum() / np.abs(found.effects.coef).sum()
+    assert (size < 0.95) == (outcome == "binary")
 
 
 def by_quadrature(cavity: float, pull: float, share: float, scale: float, spike: float) -> tuple[float, ...]:

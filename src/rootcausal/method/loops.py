@@ -25,7 +25,7 @@ class Loops(NamedTuple):
     between two rounds.
     """
 
-    infer: Callable[[F64, F64, Prior, Posterior, bool], Posterior]
+    infer: Callable[[F64, F64, Prior, Posterior, bool, int], Posterior]
     trace_back: Callable[[F64, float, F64, int], Traced]
     accounts: Accounts
     take_out: TakeOut

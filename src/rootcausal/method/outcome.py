@@ -40,7 +40,12 @@ class Loss(Protocol):
     start : (b,) its baseline where no error has an effect.
     n_rows : how many rows it sums over.
     loops : for what is computed between two sums.
+    collapsible : whether effects stay what they are where the predictor is known with less certainty; those
+        on log-odds become smaller (Greenland et al. 1999).
     """
+
+    @property
+    def collapsible(self) -> bool: ...
 
     @property
     def start(self) -> F64: ...

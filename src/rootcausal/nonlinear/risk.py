@@ -184,7 +184,7 @@ class RiskSearch:
         if m:
             prior = Prior(EXPECTED_CAUSES_OF_D, m, self._outcome.variance, certain, barred)
             causes = find_direct_causes(loss, np.eye(m), prior, start, c)
-            coef = causes.effects.coef if rng is None else causes.drawn(rng)
+            coef = causes.predicting if rng is None else causes.drawn(rng)
             start, settled = causes.fixed, causes.settled
             acting = self._acting(terms[c:], causes.probability)
         coef = _without_specks(coef, certain)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -114,6 +114,7 @@ class TableLoss:
     table: Table
     cols: Index
     start: F64
+    collapsible: ClassVar[bool] = True
 
     @property
     def n_rows(self) -> int:

@@ -113,6 +113,8 @@ class Binary:
 class LogitLoss(TableLoss):
     """The logistic log-likelihood of the labels of a table."""
 
+    collapsible: ClassVar[bool] = False
+
     def sums(self, beta: F64) -> LossSums:
         return self.table.logit_sums(self.cols, beta)
 

@@ -102,6 +102,7 @@ class SquareLoss:
     n_rows: int
     start: F64
     loops: Loops
+    collapsible: ClassVar[bool] = True
 
     @classmethod
     def of(cls, table: Table, cols: Index, start: F64) -> SquareLoss:

@@ -134,6 +134,8 @@ def even_cut(counts: F64) -> int:
 class StageLoss(TableLoss):
     """The log-likelihood of the stages of a table; its baseline are the thresholds between them."""
 
+    collapsible: ClassVar[bool] = False
+
     def sums(self, beta: F64) -> LossSums:
         return self.table.stage_sums(self.cols, beta)
 

@@ -49,6 +49,7 @@ def trace_back(mixing: F64, n_rows: float, inclusion: F64, n_first: int) -> Trac
         float(n_rows),
         max(n_first, 1),
         tracing.NEGLIGIBLE,
+        tracing.ROWS_OF_DOUBT,
         susie.FIRST_EFFECTS,
         existence,
         prior.variance,
@@ -211,6 +212,7 @@ def _trace(
     n_rows: float,
     first: int,
     negligible: float,
+    rows_of_doubt: float,
     first_effects: int,
     existence: F64,
     variance: float,
@@ -222,7 +224,7 @@ def _trace(
 ) -> bool:
     """Overwrite edges, and pass probabilities on, in place; whether every regression settled."""
     k = not_ancestor.size
-    all_settled = True
+    all_settled, trust = True, n_rows / (n_rows + rows_of_doubt)
     for effect in range(k - 1, first - 1, -1):
         here = 1.0 - not_ancestor[effect]
         if here < negligible:
@@ -248,7 +250,7 @@ def _trace(
             without = 1.0
             for e in range(len(weight)):
                 without *= 1.0 - weight[e, cause]
-            not_ancestor[cause] *= 1.0 - here * (1.0 - without)
+            not_ancestor[cause] *= 1.0 - here * trust * (1.0 - without)
     return all_settled
 
 

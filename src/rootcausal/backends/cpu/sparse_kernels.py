@@ -20,7 +20,14 @@ from .compiler import compiled
 NO_ODDS = -700.0
 
 
-def infer(curvature: F64, slope: F64, prior: Prior, start: Posterior, learns: bool = True) -> Posterior:
+def infer(
+    curvature: F64,
+    slope: F64,
+    prior: Prior,
+    start: Posterior,
+    learns: bool = True,
+    most: int = spike_slab.MAX_SWEEPS,
+) -> Posterior:
     """:func:`rootcausal.method.attribution.spike_slab.infer`."""
     precision, shift = start.precision.copy(), start.shift.copy()
     mean, inclusion, share, scale, spike, at_rest = _sweep(
@@ -42,7 +49,7 @@ def infer(curvature: F64, slope: F64, prior: Prior, start: Posterior, learns: bo
         ),
         spike_slab.LEAST_VARIANCE,
         (spike_slab.TOLERANCE * math.sqrt(prior.variance), spike_slab.LEARNED_TOLERANCE),
-        (spike_slab.MAX_SWEEPS, spike_slab.SWEEPS_A_STEP, spike_slab.SWEEPS_A_COVARIANCE),
+        (most, spike_slab.SWEEPS_A_STEP, spike_slab.SWEEPS_A_COVARIANCE),
     )
     inclusion[prior.certain], inclusion[prior.barred] = 1.0, 0.0
     return Posterior(mean, inclusion, precision, shift, share, scale, spike, at_rest)

@@ -6,8 +6,8 @@ column acts is another question: whether its effect is zero. It is answered give
 spike at zero, and averaged over models (Hoeting et al. 1999): over the share of columns that act, from next
 to none to next to all, and over two laws of their sizes. By one, causes have effects of a size with each
 other (the moment prior, zero at zero); by the other, weak ones are as many as strong ones (a normal
-distribution). Where causes are few, hardly anything tells the two apart; where they are many, the columns
-themselves do.
+distribution). The more causes there are, the more probably some of them are weak: the second law is as
+probable as the share itself.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ import numpy as np
 from scipy.special import expit
 
 from ..table import F64
-from .spike_slab import COLUMNS_WORTH, Posterior, Prior
+from .spike_slab import Posterior, Prior
 
 # Shares of columns that act, as log-odds.
 SHARES = expit(np.linspace(-7.0, 6.0, 40))
-# How probable each law is beforehand: effects of a size, and effects of any size.
-LAWS = np.array([0.8, 0.2])
+# How probable each law is beforehand, by share: effects of a size, and effects of any size.
+LAWS = np.stack([1.0 - SHARES, SHARES])
+# Columns that act, and columns that do not, which are taken for seen before any is: a beta distribution of
+# the share, most of it on few.
+SEEN_ACTING, SEEN_IDLE = 0.4, 2.5
 # The logarithm of how much better an effect fits than none, at most: more is certainty all the same.
 MOST_EVIDENCE = 600.0
 
@@ -41,9 +44,8 @@ def acting(covariance: F64, slope: F64, found: Posterior, prior: Prior) -> F64:
     pull = (mean / own - found.shift)[free]
     factors = bayes_factors(cavity, pull, found.scale)
     left_out = max(prior.n_columns - int(free.sum()), 0)
-    some, none = COLUMNS_WORTH * prior.share, COLUMNS_WORTH * (1.0 - prior.share) + left_out
     probability = prior.certain.astype(float)
-    probability[free] = averaged(factors, LAWS, some, none)
+    probability[free] = averaged(factors, LAWS, SEEN_ACTING, SEEN_IDLE + left_out)
     return probability
 
 
@@ -64,13 +66,13 @@ def averaged(factors: F64, laws: F64, some: float, none: float) -> F64:
     Parameters
     ----------
     factors : (l, m) how much better each law explains it than chance does.
-    laws : (l,) how probable each law is beforehand.
+    laws : (l, s) how probable each law is beforehand, given each of the shares.
     some, none : how many others are known to be no chance, and to be chance.
     """
     by_law = SHARES[:, None, None] * factors
     total = by_law + (1.0 - SHARES)[:, None, None]
     others = some * np.log(SHARES) + none * np.log1p(-SHARES)
-    evidence = np.log(total).sum(axis=2) + others[:, None] + np.log(laws)
+    evidence = np.log(total).sum(axis=2) + others[:, None] + np.log(laws.T)
     weight = np.exp(evidence - evidence.max())
     weight /= weight.sum()
     probability: F64 = np.minimum(np.einsum("sl,slm->m", weight, by_law / total), 1.0)

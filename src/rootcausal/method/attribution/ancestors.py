@@ -13,6 +13,9 @@ EXPECTED_CAUSES_OF_A_COLUMN = 2.0
 VARIANCE_ON_A_COLUMN = 0.25
 # What acts on a column that is less probably an ancestor than this is not asked.
 NEGLIGIBLE = 1e-3
+# That an arrow is there is said given the order, and that was learned from the same rows: of so many rows,
+# every second arrow would point the right way (set on simulated cohorts of 100 to 1,000 patients).
+ROWS_OF_DOUBT = 20.0
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ def trace_back(mixing: F64, n_rows: float, inclusion: F64, n_first: int) -> Trac
     correlation, edges = mixing @ mixing.T, least_squares(mixing)
     not_ancestor = 1.0 - inclusion
     prior, settled = causes_of_a_column(k), True
+    trust = n_rows / (n_rows + ROWS_OF_DOUBT)
     for effect in range(k - 1, max(n_first, 1) - 1, -1):
         here = 1.0 - not_ancestor[effect]
         if here < NEGLIGIBLE:
@@ -64,5 +68,5 @@ def trace_back(mixing: F64, n_rows: float, inclusion: F64, n_first: int) -> Trac
         causes = fit_effects(curvature, precision * correlation[:effect, effect], prior)
         settled = settled and causes.settled
         edges[effect, :effect] = causes.coef
-        not_ancestor[:effect] *= 1.0 - here * causes.clear(curvature, prior)
+        not_ancestor[:effect] *= 1.0 - here * trust * causes.clear(curvature, prior)
     return Traced(edges, 1.0 - not_ancestor, settled)

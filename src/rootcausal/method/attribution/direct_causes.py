@@ -13,6 +13,7 @@ The baseline, and the effects of covariates, are no part of the question, and at
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,7 +24,7 @@ from ..outcome import Loss
 from ..table import F64, LossSums
 from .acting import acting
 from .regression import WEAK_PENALTY, by_baseline
-from .spike_slab import Posterior, Prior
+from .spike_slab import MAX_SWEEPS, Posterior, Prior
 
 MAX_PASSES = 100
 # Two places can each send the search to the other one, since the quadratic there favours it: of a finding
@@ -31,11 +32,15 @@ MAX_PASSES = 100
 # quadratic goes half of the way, after so many more passes a third of it, and so on.
 FIRST_DAMPED_PASS = 12
 PASSES_A_STEP = 8
+# What is inferred from the quadratic of a first pass need not be the last word: the next one differs.
+SWEEPS_A_PASS = 20
 MAX_HALVINGS = 30
 # Log-odds, or what the outcome has, for a unit of error by which a pass may still move a coefficient.
 TOLERANCE = 1e-4
 # What falls by less than this share of the log-likelihood, a sum of rounded terms, has not fallen.
 ROUNDING = 1e-10
+# The doubt about predictors may still change by this share.
+DOUBT_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,8 @@ class DirectCauses:
     """Posterior of the direct effects of standardized columns, and whether the search settled.
 
     ``covariance`` (m, m) is that of the effects, ``probability`` (m,) that a column acts at all; ``fixed``
-    (c + b,) are the effects of the covariates' errors, and the baseline.
+    (c + b,) are the effects of the covariates' errors, and the baseline. ``doubt`` is the variance that all
+    of it leaves a patient's predictor, on average; 0 where no effect depends on it.
     """
 
     effects: Posterior
@@ -51,6 +57,14 @@ class DirectCauses:
     probability: F64
     fixed: F64
     settled: bool
+    doubt: float
+
+    @property
+    def predicting(self) -> F64:
+        """(m,): effects that tell the risk, averaged over the doubt about them: less than what is expected
+        of each, as a risk is never as sure as its log-odds.
+        """
+        return steepness(self.doubt) * self.effects.coef
 
     def drawn(self, rng: np.random.Generator) -> F64:
         """(m,): effects as they may be, for a resample of the patients.
@@ -95,7 +109,8 @@ def find_direct_causes(
             curvature = curvature + share * (here_curvature - curvature)
             target = target + share * (here_target - target)
         try:
-            found = loss.loops.infer(curvature, target, prior, effects, late < 0)
+            most = min(SWEEPS_A_PASS * (number + 1), MAX_SWEEPS)
+            found = loss.loops.infer(curvature, target, prior, effects, late < 0, most)
         except ZeroDivisionError:  # where columns tell all patients apart, no digit of a variance may be left
             break
         if not np.isfinite(found.coef).all():
@@ -106,12 +121,16 @@ def find_direct_causes(
             break
         moved = float(np.abs((effects.coef - here.coef) @ mixing).max())
         here = there
-        if moved < share * TOLERANCE and effects.settled:
+        doubt = 0.0 if loss.collapsible else search.doubt(here, curvature, effects)
+        doubted = abs(doubt - here.doubt)
+        if doubted > DOUBT_TOLERANCE * (1.0 + doubt):
+            here = search.stand(here.coef, here.fixed, doubt)
+        elif moved < share * TOLERANCE and effects.settled:
             settled = True
             break
     covariance = np.asarray(np.linalg.inv(asked[0] + np.diag(effects.precision)), dtype=np.float64)
     probability = acting(covariance, asked[1], effects, prior)
-    return DirectCauses(effects, covariance, probability, here.fixed, settled)
+    return DirectCauses(effects, covariance, probability, here.fixed, settled, here.doubt)
 
 
 @dataclass(frozen=True)
@@ -122,6 +141,7 @@ class _Stand:
     fixed: F64  # (c + b,) effects of covariates, and the baseline
     sums: LossSums
     objective: float  # the log-likelihood, less the penalty of the covariates
+    doubt: float  # variance of the predictor over which the log-likelihood is averaged
 
 
 @dataclass(frozen=True)
@@ -149,11 +169,17 @@ class _Search:
     n_covariates: int
     mixing: F64
 
-    def stand(self, coef: F64, fixed: F64) -> _Stand:
+    def stand(self, coef: F64, fixed: F64, doubt: float = 0.0) -> _Stand:
         # column = mixing @ error, so coefficients w of columns act on the errors as mixing.T @ w.
         beside, baseline = fixed[: self.n_covariates], fixed[self.n_covariates :]
-        sums = self.loss.sums(np.concatenate((beside, coef @ self.mixing, baseline)))
-        return _Stand(coef, fixed, sums, sums.loglik - 0.5 * WEAK_PENALTY * float(beside @ beside))
+        sums = averaged(self.loss, np.concatenate((beside, coef @ self.mixing, baseline)), doubt)
+        return _Stand(coef, fixed, sums, sums.loglik - 0.5 * WEAK_PENALTY * float(beside @ beside), doubt)
+
+    def doubt(self, here: _Stand, curvature: F64, effects: Posterior) -> float:
+        """Variance of a patient's predictor that the posterior leaves, on average."""
+        covariance = np.linalg.inv(curvature + np.diag(effects.precision))
+        m = here.coef.size + self.n_covariates
+        return float((covariance * curvature).sum() / here.sums.hessian[m:, m:].sum())
 
     @cached_property
     def _mix(self) -> F64:
@@ -189,12 +215,26 @@ class _Search:
         step = np.concatenate((move, quadratic.shift + quadratic.tilt @ move))
         m, size = move.size, 1.0
         for _ in range(MAX_HALVINGS):
-            there = self.stand(here.coef + size * step[:m], here.fixed + size * step[m:])
+            there = self.stand(here.coef + size * step[:m], here.fixed + size * step[m:], here.doubt)
             gain = there.objective - here.objective + _of_sites(effects, there.coef, here.coef)
             if gain >= -ROUNDING * abs(here.sums.loglik):
                 return there
             size *= 0.5
         return None
+
+
+def steepness(doubt: float) -> float:
+    """Of a logistic function averaged over a normal doubt of this variance: nearly one again (MacKay 1992)."""
+    return (1.0 + math.pi * doubt / 8.0) ** -0.5
+
+
+def averaged(loss: Loss, beta: F64, doubt: float) -> LossSums:
+    """Sums of a log-likelihood averaged over a doubt of this variance about each predictor."""
+    if not doubt:
+        return loss.sums(beta)
+    less = steepness(doubt)
+    sums = loss.sums(less * beta)
+    return LossSums(sums.loglik / less, sums.gradient, less * sums.hessian)
 
 
 def _of_sites(effects: Posterior, there: F64, here: F64) -> float:

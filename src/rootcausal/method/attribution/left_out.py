@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from ..table import F64
-from .acting import MOST_EVIDENCE, averaged
+from .acting import MOST_EVIDENCE, SHARES, averaged
 
 # Ancestors, and columns that are none, which are taken for seen before any is.
 SEEN_BEFORE = 1.0
@@ -37,4 +37,4 @@ def ancestors_left_out(p_out: F64, p_in: F64, probability: F64) -> F64:
     evidence = 0.5 * (square_out * wider / (1.0 + wider) - np.log1p(wider))
     factors = np.exp(np.minimum(evidence, MOST_EVIDENCE))
     none = p_in.size - found + SEEN_BEFORE
-    return averaged(factors[None, :], np.ones(1), found + SEEN_BEFORE, none)
+    return averaged(factors[None, :], np.ones((1, SHARES.size)), found + SEEN_BEFORE, none)

@@ -95,7 +95,7 @@ def attribute(
         rows = max(effective_rows - c, 2.0) if c else effective_rows
         traced = loss.loops.trace_back(own, rows, causes.probability, n_first)
         probability, settled = traced.probability, causes.settled and traced.settled
-        effects = causes.effects.coef if rng is None else causes.drawn(rng)
+        effects = causes.predicting if rng is None else causes.drawn(rng)
         coef, start = own.T @ effects, causes.fixed
         turn = _from_new_errors(own, traced.edges, variable[c:], n_first)
     elif not c:

@@ -127,7 +127,14 @@ class Posterior:
         return cls(zero, inclusion, precision, zero, prior.share, prior.scale, FIRST_SPIKE * prior.scale)
 
 
-def infer(curvature: F64, slope: F64, prior: Prior, start: Posterior, learns: bool = True) -> Posterior:
+def infer(
+    curvature: F64,
+    slope: F64,
+    prior: Prior,
+    start: Posterior,
+    learns: bool = True,
+    most: int = MAX_SWEEPS,
+) -> Posterior:
     """Posterior of the coefficients w under the log-likelihood ``slope @ w − w @ curvature @ w / 2``.
 
     Parameters
@@ -136,6 +143,7 @@ def infer(curvature: F64, slope: F64, prior: Prior, start: Posterior, learns: bo
     prior : how many effects there may be, and of what size.
     start : where to begin, for instance the answer to a similar question.
     learns : whether share, scale and spike are learned, or kept as they are.
+    most : how many sweeps, before it is said that they have not settled.
     """
     k, free = slope.size, np.flatnonzero(~(prior.certain | prior.barred))
     precision, shift = start.precision.copy(), start.shift.copy()
@@ -143,7 +151,7 @@ def infer(curvature: F64, slope: F64, prior: Prior, start: Posterior, learns: bo
     share, scale, spike = start.share, start.scale, start.spike
     tolerance = TOLERANCE * math.sqrt(prior.variance)
     settled = False
-    for sweep in range(MAX_SWEEPS):
+    for sweep in range(most):
         if sweep % SWEEPS_A_COVARIANCE == 0:
             covariance = np.linalg.inv(curvature + np.diag(precision))
             mean = covariance @ (slope + shift)
