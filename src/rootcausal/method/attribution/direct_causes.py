@@ -224,7 +224,7 @@ class _Search:
 
 
 def steepness(doubt: float) -> float:
-    """Of a logistic function averaged over a normal doubt of this variance: nearly one again (MacKay 1992)."""
+    """Of a logistic function averaged over a normal doubt of this variance: nearly one (MacKay 1992)."""
     return (1.0 + math.pi * doubt / 8.0) ** -0.5
 
 
