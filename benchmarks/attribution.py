@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 from rows_file import write_rows
+from scipy import special
 from scipy.optimize import brentq
-from scipy.special import expit
 
 from rootcausal import RCI, __version__
 from rootcausal.backends.reference import ReferenceRaw
@@ -98,9 +98,9 @@ def evaluate(n: int, p: int, cases: float | None, seed: int) -> dict[str, object
 def rarer(cohort: SimulatedCohort, cases: float, seed: int) -> np.ndarray:
     """Draw the labels again, with an intercept by which this share of rows is expected to be ill."""
     log_odds = cohort.X @ cohort.target_weights
-    intercept = brentq(lambda shift: expit(log_odds + shift).mean() - cases, -100.0, 100.0)
+    intercept = brentq(lambda shift: special.expit(log_odds + shift).mean() - cases, -100.0, 100.0)
     draws = np.random.default_rng([seed, round(1000 * cases)]).random(log_odds.size)
-    return (draws < expit(log_odds + intercept)).astype(np.int64)
+    return (draws < special.expit(log_odds + intercept)).astype(np.int64)
 
 
 def oracle_scores(cohort: SimulatedCohort) -> np.ndarray:

@@ -66,7 +66,8 @@ def run(kept: Kept, draw: Draw, cells: Iterable[Cell], seeds: range, jobs: int) 
     """Overlaps, errors and stated probabilities of the cohorts that the files do not have yet."""
     for cell, missing in still_missing(kept.overlaps, cells, seeds):
         found = Parallel(n_jobs=jobs)(delayed(evaluate)(draw, cell, seed) for seed in missing)
-        write_rows(kept.probabilities, [row for _, rows in found for row in rows])
+        if any(rows for _, rows in found):
+            write_rows(kept.probabilities, [row for _, rows in found for row in rows])
         write_rows(kept.overlaps, [row for rows, _ in found for row in rows])
         print(*cell.values(), "done", flush=True)
 
@@ -107,7 +108,9 @@ def evaluate(draw: Draw, cell: Cell, seed: int) -> tuple[list[Cell], list[Cell]]
     for method, scores in predictors(cohort).items():
         overlap = rank_biased_overlap(cohort.true_shapley, scores)
         rows.append(cell | {"seed": seed, "method": method, "overlap": overlap, "mse": ""})
-    return rows, [cell | {"seed": seed} | tenth for tenth in tenths(stated, cohort.effects != 0.0)]
+    # Where curves are taken by default, there are none.
+    told = [] if stated is None else tenths(stated, cohort.effects != 0.0)
+    return rows, [cell | {"seed": seed} | tenth for tenth in told]
 
 
 def predictors(cohort: SimulatedCohort) -> dict[str, np.ndarray]:

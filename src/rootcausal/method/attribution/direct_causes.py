@@ -24,16 +24,17 @@ from ..outcome import Loss
 from ..table import F64, LossSums
 from .acting import acting
 from .regression import WEAK_PENALTY, by_baseline
-from .spike_slab import MAX_SWEEPS, Posterior, Prior
+from .spike_slab import Posterior, Prior
 
-MAX_PASSES = 100
+MAX_PASSES = 60
 # Two places can each send the search to the other one, since the quadratic there favours it: of a finding
 # that few have, what a unit more would add depends on what is thought that it adds. From this pass on the
 # quadratic goes half of the way, after so many more passes a third of it, and so on.
 FIRST_DAMPED_PASS = 12
 PASSES_A_STEP = 8
-# What is inferred from the quadratic of a first pass need not be the last word: the next one differs.
-SWEEPS_A_PASS = 20
+# What is inferred from the quadratic of a first pass need not be the last word, since the next one differs:
+# so many sweeps in it, twice as many in the next, and so on.
+SWEEPS_A_PASS, MOST_SWEEPS_A_PASS = 20, 120
 MAX_HALVINGS = 30
 # Log-odds, or what the outcome has, for a unit of error by which a pass may still move a coefficient.
 TOLERANCE = 1e-4
@@ -109,7 +110,7 @@ def find_direct_causes(
             curvature = curvature + share * (here_curvature - curvature)
             target = target + share * (here_target - target)
         try:
-            most = min(SWEEPS_A_PASS * (number + 1), MAX_SWEEPS)
+            most = min(SWEEPS_A_PASS * (number + 1), MOST_SWEEPS_A_PASS)
             found = loss.loops.infer(curvature, target, prior, effects, late < 0, most)
         except ZeroDivisionError:  # where columns tell all patients apart, no digit of a variance may be left
             break
@@ -125,7 +126,8 @@ def find_direct_causes(
         doubted = abs(doubt - here.doubt)
         if doubted > DOUBT_TOLERANCE * (1.0 + doubt):
             here = search.stand(here.coef, here.fixed, doubt)
-        elif moved < share * TOLERANCE and effects.settled:
+        # Where pass after pass ends at the same effects, it does not matter that its sweeps still go round.
+        elif moved < share * TOLERANCE and (effects.settled or late >= PASSES_A_STEP):
             settled = True
             break
     covariance = np.asarray(np.linalg.inv(asked[0] + np.diag(effects.precision)), dtype=np.float64)
