@@ -165,12 +165,15 @@ def test_a_step_that_leads_down_is_halved(monkeypatch):
     assert search.climb(here, far, effects) is None
 
 
-def test_effects_that_did_not_settle_are_no_rest(monkeypatch):
+def test_effects_whose_sweeps_still_go_round_are_at_rest_where_late_passes_end_at_the_same(monkeypatch):
     def unsettled(*arguments):
         return replace(infer(*arguments), settled=False)
 
     monkeypatch.setattr(ReferenceTable, "loops", PLAIN._replace(infer=unsettled))
-    assert not found_from_minus_one(table(3, n=600)).settled
+    late = direct_causes.FIRST_DAMPED_PASS + direct_causes.PASSES_A_STEP
+    for limit in (late, late + 2):
+        monkeypatch.setattr(direct_causes, "MAX_PASSES", limit)
+        assert found_from_minus_one(table(3, n=600)).settled == (limit > late)
 
 
 def test_few_passes_over_the_rows_are_enough(monkeypatch):
