@@ -105,6 +105,13 @@ class SquareAttribution:
     def unit_effects(self) -> np.ndarray:
         return self.weight
 
+    @property
+    def average_effects(self) -> np.ndarray:
+        return np.zeros_like(self.weight)  # of a square, whose slopes are as often up as down
+
+    def average_direct_effects(self, mechanism) -> np.ndarray:
+        return self.average_effects
+
     def importance(self) -> np.ndarray:
         return np.abs(self.weight)
 
