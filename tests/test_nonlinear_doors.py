@@ -560,3 +560,18 @@ def test_checks_speak_of_curves_where_the_model_has_them() -> None:
         "doubtful",
         "broken",
     )
+
+
+def test_what_was_not_measured_leaves_a_doubt_that_follows_the_curves() -> None:
+    """Of patients whose dose is hidden, the interval holds what they are told with it, nearly as often as it says."""
+    X, y = bent_cohort(600)
+    X = X[["dose", "level", "marker"]]
+    adjusting = RCI(mechanism="nonlinear", knowledge=Knowledge(covariates=["dose"])).fit(X, y)
+    whole, holed = (adjusting.explain(table) for table in (X, X.assign(dose=np.nan)))
+    lower, upper = holed.covariate_interval
+    inside = (lower <= whole.covariate_effect) & (whole.covariate_effect <= upper)
+    assert 0.88 < inside.mean() < 0.99
+    model = RCI(mechanism="nonlinear").fit(X, y)
+    whole, holed = (model.explain(table) for table in (X, X.assign(dose=np.nan)))
+    inside = (holed.lower <= whole.values) & (whole.values <= holed.upper)
+    assert (inside.mean(axis=0) > 0.88).all()
