@@ -564,7 +564,7 @@ def test_checks_speak_of_curves_where_the_model_has_them() -> None:
 
 @pytest.mark.filterwarnings("ignore:no patient has")
 def test_what_was_not_measured_leaves_a_doubt_that_follows_the_curves() -> None:
-    """Of patients whose dose is hidden, the interval holds what they are told with it, nearly as often as it says."""
+    """Of patients whose dose is hidden, the interval holds what they are told with it."""
     X, y = bent_cohort(600)
     X = X[["dose", "level", "marker"]]
     adjusting = RCI(mechanism="nonlinear", knowledge=Knowledge(covariates=["dose"])).fit(X, y)
