@@ -34,6 +34,7 @@ from rootcausal.federated.drawing import drawn_rows
 from rootcausal.federated.masks import Masks, Narrow, fixed, numbers, room_of, total
 from rootcausal.federated.messages import USUAL, Message, MessageError, Step, decoded
 from rootcausal.federated.requests import REQUESTS
+from rootcausal.federated.search import Standing
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -95,6 +96,16 @@ def test_a_fit_stays_within_its_rounds_and_bytes(p: int, rounds: int, kilobytes:
     np.testing.assert_allclose(model.shapley_values(X), reference.shapley_values(X), rtol=0, atol=1e-10)
     cost = model.provenance_["sites"]
     assert cost["rounds"] <= rounds and cost["bytes"] <= 1000 * kilobytes
+
+
+def test_nobody_wins_while_another_may_still_beat_it() -> None:
+    """The first has met all; the third has met it alone, and loses less so far."""
+    unknown = np.nan
+    score = np.array([[unknown, 0.3, -0.2], [-0.3, unknown, unknown], [0.2, unknown, unknown]])
+    standing = Standing(score, np.nan_to_num(score), np.zeros((3, 3)), np.zeros((3, 3)))
+    assert standing.best() is None
+    score[1, 2], score[2, 1] = 0.5, -0.5
+    assert Standing(score, score, np.zeros((3, 3)), np.zeros((3, 3))).best() == 0
 
 
 def test_columns_that_hardly_go_together_are_compared_too() -> None:
@@ -697,9 +708,9 @@ def mutated(rng: np.random.Generator, encoded: bytes) -> bytes:
 
 def test_two_thousand_messages_that_nobody_wrote_do_no_harm() -> None:
     table = with_gaps(cohort(), GAPS)
-    sites = sites_of(table)
+    sites = sites_of(table, policy=Policy(resamples=2))
     transport = Recorded(answers(sites))
-    model = fit(RCI(), transport, list(NAMES))
+    model = fit(RCI(), transport, list(NAMES), resamples=2)
     rng = np.random.default_rng(0)
     refused, site = 0, sites[0]
     for _ in range(2000):
