@@ -84,7 +84,7 @@ def test_parameters_mean_what_they_mean_in_one_place(parameters: dict[str, Any])
         same("died", with_gaps(cohort(), GAPS), **parameters)
 
 
-@pytest.mark.parametrize(("p", "rounds", "kilobytes"), [(10, 20, 20), (30, 40, 110)])
+@pytest.mark.parametrize(("p", "rounds", "kilobytes"), [(10, 20, 20), (30, 45, 130)])
 def test_a_fit_stays_within_its_rounds_and_bytes(p: int, rounds: int, kilobytes: int) -> None:
     """Roots are foreseen, and pairs that cannot decide are not asked about."""
     drawn = simulate(n_samples=1500, n_variables=p + 1, random_state=p)
