@@ -111,13 +111,9 @@ def test_parquet_missing_values_levels_and_knowledge(cohort: pd.DataFrame, tmp_p
     holed.drop(columns="egfr").to_parquet(tmp_path / "followed.parquet", row_group_size=80)
     holed.drop(columns=["futime", "died"]).to_parquet(tmp_path / "scored.parquet", row_group_size=80)
     known = {"knowledge": Knowledge(first=["x0"]), "kinds": {"arm": "nominal"}, "mechanism": "linear"}
-    model = RCISurvival(backend="dask", mechanism="linear", **known).fit(
-        tmp_path / "followed.parquet", "futime", "died"
-    )
+    model = RCISurvival(backend="dask", **known).fit(tmp_path / "followed.parquet", "futime", "died")
     check_survival(model, survival_in_memory(holed, **known))
-    number = RCIRegressor(backend="dask", mechanism="linear", **known).fit(
-        str(tmp_path / "scored.parquet"), "egfr"
-    )
+    number = RCIRegressor(backend="dask", **known).fit(str(tmp_path / "scored.parquet"), "egfr")
     check_number(number, number_in_memory(holed, **known))
     assert model.provenance_["missing"]["rows"] == number.provenance_["missing"]["rows"] > 0
 
