@@ -79,6 +79,9 @@ def test_what_acts_on_a_variable_is_the_benchmark_for_it():
     assert 0.0 < frame.loc["b", "robustness_p"] < frame.loc["b", "robustness"] < 1.0
     assert frame.loc["b", "e_value"] > frame.loc["b", "e_value_limit"] >= 1.0
     assert [term.term for term in found.causes][-1] in ("a", "b")
+    # Of what is not significant nothing is believed to begin with.
+    assert frame.loc["c", "robustness_p"] == 0.0 and math.isnan(frame.loc["c", "true_share"])
+    assert frame.loc["b", "true_share"] > 0.5
     printed = str(found)
     assert "to zero" in printed
     assert f"{frame.loc['b', 'robustness']:.0%}" in printed
