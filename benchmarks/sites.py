@@ -436,9 +436,9 @@ same rows in one place (`mechanism="linear"`); kB are of messages in both direct
 {same}
 
 The goal was 60 rounds and 200 kB. The paper's cohorts have numbers alone, all of which the default keeps: a
-round foresees the next roots, and asks for the pairs that should decide them. Of the 217 kB of 50 columns,
+round foresees the next roots, and asks for the pairs that should decide them. Of the 235 kB of 50 columns,
 90 are pairs, in four bytes a number (the fewest that would do, if all scores were known beforehand, are 50),
-70 are second derivatives at eight coefficients, which cannot be foreseen, 20 are correlations, to the sites
+90 are second derivatives at ten coefficients, which cannot be foreseen, 20 are correlations, to the sites
 and from them, and 9 tell whether sites differ. Four kinds of 50 columns miss the goal by more: where all
 lack values, the 1,326 expected products of each pass go back and forth; with levels, likelihoods of each
 discrete column with each number are asked for root by root, since one moves by what the one before told; and
