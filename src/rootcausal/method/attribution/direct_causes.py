@@ -24,7 +24,7 @@ from ..outcome import Loss
 from ..table import F64, LossSums
 from .acting import acting
 from .regression import WEAK_PENALTY, by_baseline
-from .spike_slab import Posterior, Prior
+from .spike_slab import MAX_SWEEPS, Posterior, Prior
 
 MAX_PASSES = 60
 # Two places can each send the search to the other one, since the quadratic there favours it: of a finding
@@ -32,9 +32,8 @@ MAX_PASSES = 60
 # quadratic goes half of the way, after so many more passes a third of it, and so on.
 FIRST_DAMPED_PASS = 12
 PASSES_A_STEP = 8
-# What is inferred from the quadratic of a first pass need not be the last word, since the next one differs:
-# so many sweeps in it, twice as many in the next, and so on.
-SWEEPS_A_PASS, MOST_SWEEPS_A_PASS = 20, 120
+# Sweeps of a pass that learns nothing more of the prior: while it is learned, its spike takes long.
+LATE_SWEEPS = 120
 MAX_HALVINGS = 30
 # Log-odds, or what the outcome has, for a unit of error by which a pass may still move a coefficient.
 TOLERANCE = 1e-4
@@ -110,7 +109,7 @@ def find_direct_causes(
             curvature = curvature + share * (here_curvature - curvature)
             target = target + share * (here_target - target)
         try:
-            most = min(SWEEPS_A_PASS * (number + 1), MOST_SWEEPS_A_PASS)
+            most = MAX_SWEEPS if late < 0 else LATE_SWEEPS
             found = loss.loops.infer(curvature, target, prior, effects, late < 0, most)
         except ZeroDivisionError:  # where columns tell all patients apart, no digit of a variance may be left
             break
