@@ -20,8 +20,8 @@ from older import module_of, older
 from threadpoolctl import threadpool_limits
 
 import rootcausal
+from rootcausal.experiments.runner import data_seed
 from rootcausal.experiments.sources import CohortSource, Resampled, Synthetic
-from rootcausal.experiments.tasks import data_seed
 from rootcausal.metrics import rank_biased_overlap
 
 METHODS = {

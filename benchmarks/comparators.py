@@ -20,11 +20,11 @@ from measure import machine, table
 from threadpoolctl import threadpool_limits
 
 from rootcausal.comparators import AdaptiveLogistic, ConditionalOutliers, ICAPrediction, ModelSubstitution
-from rootcausal.comparators.disease_graph import DiseaseGraph, learn_disease_graph
+from rootcausal.comparators.graph_comparators import DiseaseGraph, learn_disease_graph
 from rootcausal.estimators.lingam import DirectLiNGAM
 from rootcausal.experiments.paper import CELLS, OVERLAP, OVERLAP_METHODS
+from rootcausal.experiments.runner import data_seed
 from rootcausal.experiments.sources import CohortSource, Resampled, Sample, Synthetic
-from rootcausal.experiments.tasks import data_seed
 from rootcausal.metrics import rank_biased_overlap
 
 FOLDER = Path(__file__).parent.parent / "results" / "comparators"

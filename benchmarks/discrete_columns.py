@@ -180,7 +180,7 @@ def render(rows: list[dict[str, float]]) -> str:
         "(rank-biased overlap), its mean over cohorts:",
         "",
         "- *as numbers*: no column is said to be discrete.",
-        "- *levels*: the likelihood ratio of `method/ordering/levels.py`; ± is the standard error of its "
+        "- *levels*: the likelihood ratio of `method/ordering/pair_score.py`; ± is the standard error of its "
         "gain over *as numbers*, cohort by cohort.",
         "- *order known*: the search is told a causal order of the graph; all else is as above.",
         "- *closed*: the gain of *levels*, as a share of that of *order known*; the goal is "

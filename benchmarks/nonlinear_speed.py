@@ -27,7 +27,7 @@ from rootcausal import RCI
 from rootcausal.backends.blas import one_blas_thread
 from rootcausal.backends.choose import one_thread
 from rootcausal.data import simulate, simulate_nonlinear
-from rootcausal.data.sampled_truth import FEWEST_WALKS
+from rootcausal.data.nonlinear_truth import FEWEST_WALKS
 
 FIRST_SEED = 610_000
 # Variables, rows, and what was aimed at, in seconds.

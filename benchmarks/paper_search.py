@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from rootcausal.method.ordering import ordering
-from rootcausal.method.ordering.entropy import entropy, pair_score
+from rootcausal.method.ordering.pair_score import entropy, pair_score
 from rootcausal.method.ordering.search import Root
 from rootcausal.method.table import F64, Index, Table
 

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 
 from rootcausal import RCI, __version__
 from rootcausal.data import simulate
-from rootcausal.method.row_weights import effective_rows
+from rootcausal.method.weighted import effective_rows
 from rootcausal.metrics import rank_biased_overlap
 
 P = 20  # variables, D among them

@@ -8,7 +8,7 @@ from scipy.special import expit
 from rootcausal.method.table import F64, Index
 from rootcausal.nonlinear.memory_rows import LEAST_LIKELY, MemoryRows, spread_of
 from rootcausal.nonlinear.rows import LARGEST_RATIO, Designs, LevelledSums
-from rootcausal.nonlinear.spacing import BINS, SPACING, STRETCH, bin_edges
+from rootcausal.nonlinear.sum_kernels import BINS, SPACING, STRETCH, bin_edges
 
 
 class PlainRows(MemoryRows):

@@ -10,9 +10,12 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression, enet_path
 
-from rootcausal.comparators.adaptive_logistic import AdaptiveLogistic
-from rootcausal.comparators.logistic_lasso import largest_penalty, logistic_paths
-from rootcausal.comparators.newton_direction import newton_directions
+from rootcausal.comparators.adaptive_logistic import (
+    AdaptiveLogistic,
+    largest_penalty,
+    logistic_paths,
+    newton_directions,
+)
 from rootcausal.errors import InputError
 
 

@@ -10,12 +10,11 @@ import pytest
 from rootcausal import RCI
 from rootcausal.data import simulate
 from rootcausal.errors import InputError
-from rootcausal.method.attribution import acting
-from rootcausal.method.attribution.ancestors import trace_back
-from rootcausal.method.attribution.left_out import ancestors_left_out
+from rootcausal.method.attribution import direct_causes as acting
+from rootcausal.method.attribution.ancestors import FIRST_EFFECTS, Sparsity, fit_effects, trace_back
+from rootcausal.method.attribution.direct_causes import ancestors_left_out
 from rootcausal.method.attribution.sparse import attribute
 from rootcausal.method.attribution.spike_slab import Posterior, Prior, infer
-from rootcausal.method.attribution.susie import FIRST_EFFECTS, Sparsity, fit_effects
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
 from rootcausal.outcomes.binary import Binary
 

@@ -25,8 +25,7 @@ from rootcausal.app import serve
 from rootcausal.app.job import Job
 from rootcausal.app.study import safe_name
 from rootcausal.cli.browser import CommandLine
-from rootcausal.cli.choices import OF_REPORT, declared
-from rootcausal.cli.script import script_of
+from rootcausal.cli.script import OF_REPORT, declared, script_of
 from rootcausal.data import load_pbc, simulate
 from rootcausal.files.writing import write_tables
 

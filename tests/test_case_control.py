@@ -21,7 +21,7 @@ from rootcausal import RCI, InputError
 from rootcausal.data import SimulatedCohort, simulate
 from rootcausal.diagnostics.calibration import check_calibration
 from rootcausal.diagnostics.evidence import population_sample
-from rootcausal.inputs.sampling import chosen_ratio, doubt_of_prevalence
+from rootcausal.inputs.binary import chosen_ratio, doubt_of_prevalence
 from rootcausal.metrics import rank_biased_overlap
 
 PREVALENCE = 0.02

@@ -13,7 +13,7 @@ import pytest
 from command_line import error, in_new_process, ok, run
 
 from rootcausal import RCI, __version__
-from rootcausal.cli.what_if import understood
+from rootcausal.cli.explain import understood
 from rootcausal.data import simulate
 from rootcausal.inputs.from_file import read_new_patients
 

@@ -14,8 +14,16 @@ from pyarrow.csv import read_csv
 
 from rootcausal import RCI, InputError
 from rootcausal.cli.console import say_order, words_of_model
-from rootcausal.cli.explain import Asked, _Scores, print_root_causes
-from rootcausal.cli.what_if import Question, answer_columns, check_question, print_answers, understood
+from rootcausal.cli.explain import (
+    Asked,
+    Question,
+    _Scores,
+    answer_columns,
+    check_question,
+    print_answers,
+    print_root_causes,
+    understood,
+)
 from rootcausal.files.writing import write_tables
 from rootcausal.inputs.encoding import Encoding
 from rootcausal.inputs.kinds import Variable

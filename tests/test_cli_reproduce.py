@@ -8,7 +8,8 @@ import pytest
 from command_line import error, in_new_process, ok
 from command_line import run as cli
 
-from rootcausal.experiments import nonlinear_tables, spec
+from rootcausal.experiments import spec
+from rootcausal.experiments import tables as nonlinear_tables
 from rootcausal.experiments.rows import read_rows
 
 

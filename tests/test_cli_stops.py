@@ -16,7 +16,7 @@ from joblib import delayed
 
 from rootcausal.cli.application import StopSignals
 from rootcausal.progress.workers import in_workers
-from rootcausal.resampling.bootstrap_file import read_resamples
+from rootcausal.resampling.bootstrap import read_resamples
 
 LONG_ENOUGH = 120.0  # seconds, on a busy machine
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "terminated"}

@@ -12,9 +12,9 @@ import pytest
 
 from rootcausal.experiments.outputs import rows_of
 from rootcausal.experiments.rows import Row, read_rows
+from rootcausal.experiments.runner import Accuracy, Timing
 from rootcausal.experiments.sources import Bent, CohortSource, Resampled, Synthetic
 from rootcausal.experiments.spec import EXPERIMENTS, Scope
-from rootcausal.experiments.tasks import Accuracy, Timing
 
 ROOT = Path(__file__).parent.parent
 ROWS = ROOT / "results" / "paper" / "rows"

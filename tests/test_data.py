@@ -18,7 +18,7 @@ from scipy.stats import skew
 
 from rootcausal.data import cohorts, load_framingham, load_pbc, simulate
 from rootcausal.errors import InputError
-from rootcausal.name_hints.suggestion import suggest
+from rootcausal.name_hints.order import suggest
 
 REFERENCE = Path(__file__).with_name("data")
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import gamma, norm
 
-from rootcausal.departure.autocorrelation import autocorrelation_time
 from rootcausal.departure.reference import effective_tests, log_gamma_tail
-from rootcausal.departure.tails import LEVELS, Tails
+from rootcausal.departure.tails import LEVELS, Tails, autocorrelation_time
 
 
 @pytest.mark.parametrize("memory", [0.0, 0.5, 0.9])

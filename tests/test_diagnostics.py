@@ -15,13 +15,13 @@ from scipy.stats import ttest_ind
 from rootcausal import RCI, UnlikeCohortWarning
 from rootcausal.data import simulate
 from rootcausal.diagnostics.calibration import Groups, check_calibration
+from rootcausal.diagnostics.diagnosis import Scale
 from rootcausal.diagnostics.gaussianity import gaussian_p_values
 from rootcausal.diagnostics.influence import farthest_patients
 from rootcausal.diagnostics.interaction import product_tests
 from rootcausal.diagnostics.power import corrected, smallest_of_many
 from rootcausal.diagnostics.regressions import PlainLogit
 from rootcausal.diagnostics.reverse_causation import bend_tests, log_density
-from rootcausal.diagnostics.specification import Scale
 
 N = 2000
 NAMES = [

@@ -14,19 +14,15 @@ from rootcausal import RCI
 from rootcausal.backends.cpu.loops import COMPILED
 from rootcausal.backends.reference import ReferenceTable
 from rootcausal.data import simulate
-from rootcausal.method.attribution import direct_causes, regression, susie
+from rootcausal.method.attribution import ancestors as susie
+from rootcausal.method.attribution import direct_causes, regression
 from rootcausal.method.attribution import sparse as sharp
-from rootcausal.method.attribution.direct_causes import (
-    DirectCauses,
-    _Search,
-    averaged,
-    find_direct_causes,
-    steepness,
-)
+from rootcausal.method.attribution.ancestors import Sparsity, fit_effects
+from rootcausal.method.attribution.direct_causes import DirectCauses, _Search, find_direct_causes, steepness
+from rootcausal.method.attribution.direct_causes import averaged_over_doubt as averaged
 from rootcausal.method.attribution.spike_slab import LARGEST_SLAB, Posterior, Prior, infer, matched
-from rootcausal.method.attribution.susie import Sparsity, fit_effects
 from rootcausal.method.loops import PLAIN
-from rootcausal.method.schema import flattened
+from rootcausal.method.model_parts import flattened
 from rootcausal.outcomes.binary import Binary, LogitLoss
 from rootcausal.outcomes.continuous import Continuous
 

@@ -15,8 +15,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from tables_under_test import TABLES, MakeTable, sharded
 
-from rootcausal.backends.cpu import threads as threads_module
-from rootcausal.backends.cpu.level_kernels import CompiledLevelRows
+from rootcausal.backends.cpu import compiler as threads_module
+from rootcausal.backends.cpu.ordering_kernels import CompiledLevelRows
 from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.backends.level_rows import LevelRows
 from rootcausal.backends.reference import CumulativeLogit, ReferenceRaw, entropy_sums
@@ -25,19 +25,19 @@ from rootcausal.method.layout import NO_LEVELS, Layout
 from rootcausal.method.moments import describe_columns
 from rootcausal.method.ordering import ordering as ordering_module
 from rootcausal.method.ordering import search as search_module
-from rootcausal.method.ordering.entropy import entropy
-from rootcausal.method.ordering.levels import (
+from rootcausal.method.ordering.ordering import VARIANTS, Ordering, passing
+from rootcausal.method.ordering.pair_score import (
     WEAK,
     Levels,
+    entropy,
     gains,
     newton_step,
     starting_thresholds,
     with_levels,
 )
-from rootcausal.method.ordering.ordering import VARIANTS, Ordering, passing
 from rootcausal.method.pipeline import ATTRIBUTIONS, Settings
-from rootcausal.method.population import ClassWeights, standardized
 from rootcausal.method.table import LARGEST_PREDICTOR, LevelSums, Table
+from rootcausal.method.weighted import ClassWeights, standardized
 
 seeds = st.integers(0, 10_000)
 kinds = st.sampled_from(["nb", "nbon", "wnnb", "nbnonbwn", "bbonwbo", "nnnnnb", "wwnn", "bow"])

@@ -11,9 +11,8 @@ from tables_under_test import TABLES
 from rootcausal import RCI, DirectLiNGAM, Knowledge
 from rootcausal.method.layout import DUMMY, NO_LEVELS, Layout
 from rootcausal.method.moments import describe_columns
-from rootcausal.method.ordering.exogenous import set_apart
 from rootcausal.method.ordering.ordering import VARIANTS
-from rootcausal.method.ordering.precedence import Precedence
+from rootcausal.method.ordering.precedence import Precedence, set_apart
 
 NAMES = ["site", "age", "sex", "bili", "noise"]
 

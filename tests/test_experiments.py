@@ -13,17 +13,17 @@ from scipy import stats
 
 from rootcausal.errors import InputError
 from rootcausal.estimators.classifier import RCI
-from rootcausal.experiments import nonlinear_tables, paper, tasks
-from rootcausal.experiments import paper_tables as tables
+from rootcausal.experiments import paper, tables
+from rootcausal.experiments import runner as tasks
+from rootcausal.experiments import tables as nonlinear_tables
 from rootcausal.experiments.methods import METHODS, families, find_method
 from rootcausal.experiments.outputs import rows_of
 from rootcausal.experiments.rows import Row, RowFile, read_rows
-from rootcausal.experiments.runner import run
+from rootcausal.experiments.runner import Accuracy, Timing, run
 from rootcausal.experiments.sources import Bent, Resampled, Sample, Synthetic, framingham_truth, pbc_truth
 from rootcausal.experiments.spec import EXPERIMENTS, Scope
 from rootcausal.experiments.summary import mean_of, paired, ratio_of_means, summarise
-from rootcausal.experiments.table_text import ResultTable, Text
-from rootcausal.experiments.tasks import Accuracy, Timing
+from rootcausal.experiments.tables import ResultTable, Text
 from rootcausal.metrics import rank_biased_overlap
 
 

@@ -166,4 +166,4 @@ def test_an_explanation_is_cut_by_patients_and_variables() -> None:
 def test_rooms_are_attributes() -> None:
     import rootcausal
 
-    assert rootcausal.plots.forest and rootcausal.data.simulate and {"plots", "data"} <= {*dir(rootcausal)}
+    assert rootcausal.plots.marks and rootcausal.data.simulate and {"plots", "data"} <= {*dir(rootcausal)}

@@ -31,8 +31,19 @@ from rootcausal.data import simulate
 from rootcausal.federated import InProcess, Policy, Site, fit
 from rootcausal.federated.asking import Sites
 from rootcausal.federated.drawing import drawn_rows
-from rootcausal.federated.masks import Masks, Narrow, fixed, numbers, room_of, total
-from rootcausal.federated.messages import USUAL, Message, MessageError, Step, decoded
+from rootcausal.federated.messages import (
+    USUAL,
+    Masks,
+    Message,
+    MessageError,
+    Narrow,
+    Step,
+    decoded,
+    fixed,
+    numbers,
+    room_of,
+    total,
+)
 from rootcausal.federated.requests import REQUESTS
 from rootcausal.federated.search import Standing
 

@@ -7,9 +7,12 @@ import pytest
 from scipy.special import expit
 
 from rootcausal.comparators.adaptive_logistic import AdaptiveLogistic
-from rootcausal.comparators.conditional_outliers import ConditionalOutliers
-from rootcausal.comparators.disease_graph import DiseaseGraph, learn_disease_graph
-from rootcausal.comparators.model_substitution import ModelSubstitution
+from rootcausal.comparators.graph_comparators import (
+    ConditionalOutliers,
+    DiseaseGraph,
+    ModelSubstitution,
+    learn_disease_graph,
+)
 from rootcausal.errors import InputError
 
 N = 2000

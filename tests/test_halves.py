@@ -15,10 +15,10 @@ from toy_halves import SinhMechanism, SquareAttribution
 
 from rootcausal import RCI, InputError, plots
 from rootcausal.data import simulate
-from rootcausal.files import model_arrays
+from rootcausal.files import array_archive as model_arrays
 from rootcausal.method.model import ROWS_PER_BLOCK, CausalModel
 from rootcausal.method.ordering.ordering import VARIANTS
-from rootcausal.method.quantiles import CohortQuantiles
+from rootcausal.method.reference_ranges import CohortQuantiles
 from rootcausal.outcomes.binary import LogOddsAttribution
 from rootcausal.resampling.bootstrap import Bootstrap
 

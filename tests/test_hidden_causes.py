@@ -22,7 +22,7 @@ from zoo_fits import every_animal, fitted
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival, plots
 from rootcausal.data import simulate
 from rootcausal.diagnostics import Checked, confounding
-from rootcausal.explaining.reported_values import named_sets
+from rootcausal.explaining.shown import named_sets
 from rootcausal.inputs.kinds import Variable
 from rootcausal.method.confounded_sets import MOST_MEMBERS, Merged, joined, with_sets
 from rootcausal.method.model import CausalModel

@@ -152,10 +152,8 @@ LIBRARIES = {
     "numba": {
         "backends/cpu/rows.py",
         "backends/cpu/compiler.py",
-        "backends/cpu/threads.py",
-        "backends/cpu/power_of_two.py",
     },
-    "llvmlite": {"backends/cpu/power_of_two.py"},
+    "llvmlite": {"backends/cpu/compiler.py"},
 }
 DASK = {
     "backends/cluster/rows.py",

@@ -8,8 +8,7 @@ from scipy.special import expit
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from rootcausal.comparators.ica import ICAPrediction
-from rootcausal.comparators.local_importance import lost_votes, out_of_bag_importance
+from rootcausal.comparators.ica import ICAPrediction, lost_votes, out_of_bag_importance
 from rootcausal.errors import InputError
 
 N = 1500

@@ -9,7 +9,7 @@ import pytest
 from tampering import with_array
 
 import rootcausal.estimators.base
-import rootcausal.resampling.learning as learning
+import rootcausal.resampling.bootstrap as learning
 from rootcausal import RCI
 from rootcausal.backends.choose import incomplete_part
 from rootcausal.diagnostics import Checked, Diagnosis, diagnose

@@ -14,11 +14,10 @@ from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.method.layout import DUMMY, NO_LEVELS, Layout
 from rootcausal.method.moments import describe_columns
 from rootcausal.method.ordering import ordering as ordering_module
-from rootcausal.method.ordering.entropy import entropy
 from rootcausal.method.ordering.ordering import VARIANTS
-from rootcausal.method.ordering.pair_search import PairSearch
+from rootcausal.method.ordering.pair_score import entropy
 from rootcausal.method.ordering.precedence import Opening, Precedence
-from rootcausal.method.ordering.search import BlockSearch
+from rootcausal.method.ordering.search import BlockSearch, PairSearch
 
 
 def rules(rng: np.random.Generator, p: int) -> tuple[np.ndarray, list[tuple[int, int]]]:

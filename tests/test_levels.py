@@ -30,13 +30,13 @@ from toy_halves import SinhMechanism, SquareAttribution
 
 from rootcausal import RCI, InputError, plots
 from rootcausal.estimators.parameters import chosen_settings
-from rootcausal.files.model_arrays import FITTED, kinds_of, pack, unpack
+from rootcausal.files.array_archive import FITTED, kinds_of, pack, unpack
 from rootcausal.inputs.encoding import Encoding
 from rootcausal.inputs.kinds import Variable
 from rootcausal.inputs.levels import TableInWords, place_of
 from rootcausal.method.layout import Layout
 from rootcausal.method.model import CausalModel
-from rootcausal.method.quantiles import CohortQuantiles
+from rootcausal.method.reference_ranges import CohortQuantiles
 from rootcausal.resampling.bootstrap import bootstrap
 from rootcausal.resampling.training_rows import TrainingRows
 

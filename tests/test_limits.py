@@ -17,9 +17,8 @@ from rootcausal import RCI, RCIRegressor, RCISurvival
 from rootcausal.cli.console import broken_up
 from rootcausal.data import load_pbc
 from rootcausal.diagnostics import Diagnosis
-from rootcausal.diagnostics.diagnosis import VERDICTS
+from rootcausal.diagnostics.diagnosis import VERDICTS, CheckSpec, Scale, Text
 from rootcausal.diagnostics.outcomes import OF_ANY, OF_OUTCOME, table
-from rootcausal.diagnostics.specification import CheckSpec, Scale, Text
 from rootcausal.outcomes import OUTCOMES
 
 

@@ -10,9 +10,18 @@ from scipy.special import expit
 
 from rootcausal import RCI
 from rootcausal.data import load_pbc, simulate
-from rootcausal.diagnostics.checked import Checked, may_be_logged
-from rootcausal.diagnostics.log_gain import SMALLEST_RATIO, Scales, gain_of, quick_gains, screened
-from rootcausal.diagnostics.logarithms import Change, check_logarithm, settings_of, what_changes
+from rootcausal.diagnostics.evidence import Checked, may_be_logged
+from rootcausal.diagnostics.logarithms import (
+    SMALLEST_RATIO,
+    Change,
+    Scales,
+    check_logarithm,
+    gain_of,
+    quick_gains,
+    screened,
+    settings_of,
+    what_changes,
+)
 from rootcausal.method.arrows import arrows_among
 from rootcausal.method.layout import Layout
 from rootcausal.method.pipeline import Settings
@@ -211,7 +220,7 @@ def test_a_limit_that_was_reached_is_said(monkeypatch):
     gains, complete = screened(scales)
     assert complete
     assert len(gains) > 1
-    monkeypatch.setattr("rootcausal.diagnostics.log_gain.OFFERED_AT_MOST", 1)
+    monkeypatch.setattr("rootcausal.diagnostics.logarithms.OFFERED_AT_MOST", 1)
     gains, complete = screened(scales)
     assert not complete
     assert len(gains) == 1

@@ -16,8 +16,7 @@ from command_line import error, ok, run
 from scipy.stats import rankdata
 
 from rootcausal.data import load_pbc, simulate
-from rootcausal.name_hints.columns import near, says_id
-from rootcausal.name_hints.endpoints import says_end
+from rootcausal.name_hints.columns import near, says_end, says_id
 from rootcausal.profiling.fit_line import as_line, fit_arguments
 from rootcausal.profiling.look import Look, look
 from rootcausal.screening.auc import rank_auc

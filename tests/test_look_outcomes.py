@@ -15,7 +15,7 @@ from command_line import error, ok, run
 from rootcausal import RCISurvival
 from rootcausal.errors import RootCausalWarning
 from rootcausal.inputs.labels import asks_who_is_well
-from rootcausal.name_hints.endpoints import belong_together, says_end, time_of
+from rootcausal.name_hints.columns import belong_together, says_end, time_of
 from rootcausal.profiling.findings import Finding
 from rootcausal.profiling.fit_line import fit_arguments, look_arguments
 from rootcausal.profiling.look import Look, look

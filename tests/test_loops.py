@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 from scipy.linalg import solve_triangular
 from tables_under_test import TABLES, MakeTable
 
-from rootcausal.backends.cpu import effect_kernels
-from rootcausal.backends.cpu.logit_kernels import MOST_COLUMNS_A_LOOP, ROWS_A_LOOP, ROWS_A_PRODUCT
+from rootcausal.backends.cpu import attribution_kernels as effect_kernels
+from rootcausal.backends.cpu.attribution_kernels import MOST_COLUMNS_A_LOOP, ROWS_A_LOOP, ROWS_A_PRODUCT
 from rootcausal.backends.cpu.loops import COMPILED
 from rootcausal.backends.cpu.rows import NumbaTable
 from rootcausal.backends.reference import ReferenceTable
-from rootcausal.method.attribution import spike_slab, susie
+from rootcausal.method.attribution import ancestors as susie
+from rootcausal.method.attribution import spike_slab
+from rootcausal.method.attribution.ancestors import SingleEffects, Sparsity, fit_effects
 from rootcausal.method.attribution.spike_slab import Posterior, Prior
-from rootcausal.method.attribution.susie import SingleEffects, Sparsity, fit_effects
 from rootcausal.method.linear import inverse
 from rootcausal.method.loops import PLAIN
 

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 from rootcausal import RCIRegressor
+from rootcausal.backends.cpu.compiler import one_thread
 from rootcausal.backends.cpu.concordance import concordances
-from rootcausal.backends.cpu.threads import one_thread
 from rootcausal.data import simulate
-from rootcausal.diagnostics.dependence import share_explained
-from rootcausal.diagnostics.ranks import rank_correlations, rank_scores, ranks_of
+from rootcausal.diagnostics.dependence import rank_correlations, rank_scores, ranks_of, share_explained
 from rootcausal.diagnostics.regressions import GROUPS_AT_ONCE, PlainLogit, joint_score_tests
 from rootcausal.method.layout import NO_LEVELS, Layout
 from rootcausal.outcomes.survival import concordance

@@ -25,6 +25,7 @@ from rootcausal.data import simulate
 from rootcausal.estimators.parameters import chosen_settings
 from rootcausal.method.layout import Layout
 from rootcausal.method.missing import imputation as imputation_module
+from rootcausal.method.missing.completion import to_levels
 from rootcausal.method.missing.gaussian import JointGaussian
 from rootcausal.method.missing.imputation import (
     LEVEL,
@@ -35,12 +36,11 @@ from rootcausal.method.missing.imputation import (
 )
 from rootcausal.method.missing.noise import normals, seed_state
 from rootcausal.method.missing.pooled import PooledRaw, RawPart
-from rootcausal.method.missing.rounding import to_levels
 from rootcausal.method.missing.sums import DRAWS, Imputer, IncompleteRaw, View
 from rootcausal.method.moments import Columns, describe_columns, welch_p_values
 from rootcausal.method.pipeline import Learned
-from rootcausal.method.population import ClassWeights, standardized
 from rootcausal.method.table import ColumnMoments
+from rootcausal.method.weighted import ClassWeights, standardized
 from rootcausal.outcomes.binary import Binary
 from rootcausal.resampling.bootstrap import bootstrap, resample
 from rootcausal.resampling.training_rows import TrainingRows

@@ -23,11 +23,9 @@ from page_facts import facts_of
 from rootcausal import RCI, Knowledge
 from rootcausal.errors import InputError
 from rootcausal.method.ordering.precedence import Opening
-from rootcausal.name_hints.exogenous import says_first, says_treatment
-from rootcausal.name_hints.order_check import Question, ask
-from rootcausal.name_hints.suggestion import LONGEST_TEXT, as_option, in_python, options, suggest
+from rootcausal.name_hints.columns import says_first, says_treatment, tokens
+from rootcausal.name_hints.order import LONGEST_TEXT, Question, as_option, ask, in_python, options, suggest
 from rootcausal.name_hints.visits import in_tiers, schedules
-from rootcausal.name_hints.words import tokens
 
 # --- names of what comes before all else ------------------------------------------------------------------
 

@@ -16,21 +16,25 @@ from scipy.optimize import minimize
 
 from rootcausal.backends.blas import one_blas_thread
 from rootcausal.data import simulate_nonlinear
-from rootcausal.files.model_arrays import pack, unpack
+from rootcausal.files.array_archive import pack, unpack
 from rootcausal.method.model import CausalModel
-from rootcausal.method.model_parts import HETEROSCEDASTIC, LINEAR, NONLINEAR
-from rootcausal.method.schema import check_part, flattened, unflattened
+from rootcausal.method.model_parts import (
+    HETEROSCEDASTIC,
+    LINEAR,
+    NONLINEAR,
+    check_part,
+    flattened,
+    unflattened,
+)
 from rootcausal.nonlinear.attribution import NonlinearAttribution, nonlinear_kind
-from rootcausal.nonlinear.cumulative_logits import fit_logits
 from rootcausal.nonlinear.curves import KNOTS, PIECES, Splines, curve_at, pieces_at
-from rootcausal.nonlinear.fitting import POST_NONLINEAR, Asked, Fitter
+from rootcausal.nonlinear.fitting import POST_NONLINEAR, Asked, Fitter, fit_logits
 from rootcausal.nonlinear.mechanism import NonlinearMechanism
-from rootcausal.nonlinear.memory_rows import MemoryRows
+from rootcausal.nonlinear.memory_rows import HeldRows, MemoryRows
 from rootcausal.nonlinear.rows import Designs
-from rootcausal.nonlinear.rows_in_memory import HeldRows
 from rootcausal.nonlinear.scales import SCORES, SHARES, from_scores, marks_of, to_scores
 from rootcausal.nonlinear.search import GraphSearch
-from rootcausal.nonlinear.spacing import BINS, entropies
+from rootcausal.nonlinear.sum_kernels import BINS, entropies
 from rootcausal.nonlinear.ties import heaps_of
 from rootcausal.outcomes.binary import LogOddsAttribution
 

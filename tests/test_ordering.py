@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from labelled_rows import order_columns
 
-from rootcausal.backends.cpu import threads as threads_module
+from rootcausal.backends.cpu import compiler as threads_module
 from rootcausal.backends.cpu.loops import COMPILED
 from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
@@ -21,7 +21,7 @@ from rootcausal.method.loops import PLAIN, Loops
 from rootcausal.method.moments import ClassMoments, describe_columns, welch_p_values
 from rootcausal.method.ordering import ordering as ordering_module
 from rootcausal.method.ordering.ordering import VARIANTS, Ordering
-from rootcausal.method.population import ClassWeights
+from rootcausal.method.weighted import ClassWeights
 
 seeds = st.integers(0, 10_000)
 shapes = st.tuples(st.sampled_from([40, 150, 700]), st.integers(3, 16))

@@ -17,7 +17,7 @@ from tampering import archive_of, members_of, with_array, with_header
 
 from rootcausal import RCI, InputError, Knowledge, RCIRegressor, RCISurvival
 from rootcausal.files.model_file import MODEL
-from rootcausal.resampling.bootstrap_file import read_resamples
+from rootcausal.resampling.bootstrap import read_resamples
 
 DAMAGED = "is not a rootcausal model, or it is damaged"
 

@@ -19,7 +19,7 @@ from graded_tables import graded, with_holes
 from rootcausal import InputError, Knowledge, RCIRegressor, RCISurvival
 from rootcausal.inputs import survival as survival_inputs
 from rootcausal.inputs.continuous import Numbers
-from rootcausal.method.schema import flattened
+from rootcausal.method.model_parts import flattened
 from rootcausal.outcomes.continuous import Continuous
 from rootcausal.outcomes.follow_up import Clock
 from rootcausal.outcomes.survival import Survival

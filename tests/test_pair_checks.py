@@ -13,9 +13,8 @@ from scipy.special import expit
 from rootcausal import RCI, Knowledge
 from rootcausal.diagnostics import Checked
 from rootcausal.diagnostics.confounding import SCALE
-from rootcausal.diagnostics.dependence import Dependence, dependent_pairs
+from rootcausal.diagnostics.dependence import MOMENTS, Dependence, dependent_pairs, functions_of, moments_of
 from rootcausal.diagnostics.evidence import Evidence, gather, standardized, ties_restored
-from rootcausal.diagnostics.moments import MOMENTS, functions_of, moments_of
 from rootcausal.diagnostics.power import smallest_visible
 
 N = 3000

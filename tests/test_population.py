@@ -24,16 +24,15 @@ from rootcausal.data import simulate
 from rootcausal.estimators.parameters import chosen_settings
 from rootcausal.method.attribution.ancestors import Traced
 from rootcausal.method.loops import PLAIN, Loops
+from rootcausal.method.model_parts import flattened
 from rootcausal.method.moments import ClassMoments, describe_columns, welch_p_values
-from rootcausal.method.ordering.entropy import entropy, pair_score
 from rootcausal.method.ordering.ordering import VARIANTS, Ordering
+from rootcausal.method.ordering.pair_score import entropy, pair_score
 from rootcausal.method.pipeline import ATTRIBUTIONS, Learned, Settings
-from rootcausal.method.population import ClassWeights, standardized
-from rootcausal.method.schema import flattened
 from rootcausal.method.table import F64
-from rootcausal.method.weighted import WeightedTable
+from rootcausal.method.weighted import ClassWeights, WeightedTable, standardized
+from rootcausal.resampling import bootstrap as learning_module
 from rootcausal.resampling import bootstrap as resample_module
-from rootcausal.resampling import learning as learning_module
 from rootcausal.resampling.training_rows import TrainingRows
 
 seeds = st.integers(0, 10_000)

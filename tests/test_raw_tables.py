@@ -14,8 +14,8 @@ from command_line import error, ok, run
 from page_facts import facts_of
 
 from rootcausal import RCI, InputError
+from rootcausal.files.cells import holds_written_dates
 from rootcausal.files.tables import column_names, read_columns
-from rootcausal.files.written_dates import holds_written_dates
 from rootcausal.inputs.from_file import read_new_patients
 
 

@@ -19,7 +19,7 @@ from rootcausal.estimators.parameters import chosen_settings
 from rootcausal.inputs.patients import numbered, patients_of
 from rootcausal.method.moments import ROWS_PER_CLASS
 from rootcausal.outcomes.binary import Binary
-from rootcausal.resampling.cluster_bootstrap import draw_patients
+from rootcausal.resampling.bootstrap import draw_patients
 from rootcausal.resampling.training_rows import TrainingRows
 
 

@@ -14,12 +14,12 @@ from tampering import archive_of, members_of, with_array
 from rootcausal import RCI, InputError
 from rootcausal.data import load_pbc
 from rootcausal.explaining.graph import strong_edges
-from rootcausal.explaining.similarity import similarity_order
+from rootcausal.explaining.shown import similarity_order
 from rootcausal.method.arrows import WEAKEST_EDGE
 from rootcausal.method.linear import direct_effects
-from rootcausal.method.quantiles import CohortQuantiles
-from rootcausal.report.checks_view import _in_labels
+from rootcausal.method.reference_ranges import CohortQuantiles
 from rootcausal.report.page import as_inert_json
+from rootcausal.report.views import _in_labels
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +181,7 @@ def test_rows_that_come_in_turns_do_not_shift_the_quantiles(n, period):
 
 def test_blocks_of_columns_do_not_change_the_quantiles(pbc, monkeypatch):
     cohort, model = pbc
-    monkeypatch.setattr("rootcausal.method.quantiles.VALUES_A_BLOCK", 3 * len(cohort.X))
+    monkeypatch.setattr("rootcausal.method.reference_ranges.VALUES_A_BLOCK", 3 * len(cohort.X))
     blocks = CohortQuantiles.of(cohort.X, model._model)
     assert np.allclose(blocks.values, model._quantiles.values, rtol=1e-12)
     assert np.allclose(blocks.errors, model._quantiles.errors, rtol=1e-12, atol=1e-12)

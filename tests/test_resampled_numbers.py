@@ -14,13 +14,13 @@ from rootcausal import RCI, RCIRegressor, RCISurvival
 from rootcausal.backends.choose import choose_table
 from rootcausal.data import load_pbc, simulate
 from rootcausal.method.arrows import arrows_among
+from rootcausal.method.model_parts import flattened
 from rootcausal.method.moments import describe_columns
 from rootcausal.method.pipeline import Settings, learn
-from rootcausal.method.schema import flattened
 from rootcausal.method.table import Index
 from rootcausal.outcomes.binary import Binary
 from rootcausal.resampling import bootstrap as resample_module
-from rootcausal.resampling.learning import LearnedFrom, learn_from
+from rootcausal.resampling.bootstrap import LearnedFrom, learn_from
 from rootcausal.resampling.training_rows import TrainingRows
 
 SEED, RESAMPLES = 11, 4

@@ -10,16 +10,22 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from labelled_rows import order_columns
 
-from rootcausal.backends.cpu.race_kernels import ACCOUNTS
+from rootcausal.backends.cpu.ordering_kernels import ACCOUNTS
 from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.data import simulate
 from rootcausal.method.moments import describe_columns
 from rootcausal.method.ordering import ordering as ordering_module
 from rootcausal.method.ordering import search as search_module
-from rootcausal.method.ordering.entropy import GAMMA, K2, block_penalties
 from rootcausal.method.ordering.ordering import VARIANTS
-from rootcausal.method.ordering.pair_search import PLAIN, Accounts, PairSearch
-from rootcausal.method.ordering.search import BlockSearch, ExhaustiveSearch, Search
+from rootcausal.method.ordering.pair_score import GAMMA, K2, block_penalties
+from rootcausal.method.ordering.search import (
+    PLAIN,
+    Accounts,
+    BlockSearch,
+    ExhaustiveSearch,
+    PairSearch,
+    Search,
+)
 
 N_ROWS = 100
 COLUMNS = 7

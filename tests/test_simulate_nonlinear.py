@@ -11,8 +11,7 @@ from scipy import stats
 
 from rootcausal.data import NonlinearCohort, simulate_nonlinear
 from rootcausal.data.exogenous_errors import draw_unit_errors, unit_error_quantiles
-from rootcausal.data.nonlinear_truth import centre_of, spread_of
-from rootcausal.data.sampled_truth import walked_shapley
+from rootcausal.data.nonlinear_truth import centre_of, spread_of, walked_shapley
 from rootcausal.errors import InputError
 
 
@@ -162,7 +161,7 @@ def test_noise_is_a_small_part_of_the_values_and_falls_with_more_walks() -> None
 
 def test_a_patient_in_a_later_block_walks_the_same_walks(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = simulate_nonlinear(50, 6, random_state=7_300, n_walks=16)
-    monkeypatch.setattr("rootcausal.data.sampled_truth.PATIENTS_A_BLOCK", 7)
+    monkeypatch.setattr("rootcausal.data.nonlinear_truth.PATIENTS_A_BLOCK", 7)
     in_blocks = simulate_nonlinear(50, 6, random_state=7_300, n_walks=16)
     np.testing.assert_allclose(whole.true_shapley, in_blocks.true_shapley, atol=1e-12)
     np.testing.assert_allclose(whole.shapley_noise, in_blocks.shapley_noise, atol=1e-12)

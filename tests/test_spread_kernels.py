@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from rootcausal import RCI
+from rootcausal.backends.cpu.compiler import one_thread
 from rootcausal.backends.cpu.interval_kernels import CELLS_A_TILE, edges_of, settle_patients
-from rootcausal.backends.cpu.threads import one_thread
 from rootcausal.data import simulate
 from rootcausal.resampling.intervals import SHARES, interval, ranks
 
@@ -66,7 +66,7 @@ def test_patients_are_settled_as_by_sorting(
 def test_the_number_of_threads_changes_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
     cohort = simulate(300, 6, random_state=0)
     model = RCI().fit(cohort.X, cohort.y).bootstrap(12)
-    monkeypatch.setattr("rootcausal.backends.cpu.threads.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("rootcausal.backends.cpu.compiler.WORTH_A_THREAD", 1)
 
     def said() -> list[np.ndarray]:
         explanation = model.explain(cohort.X)

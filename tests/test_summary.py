@@ -19,8 +19,7 @@ from survival_oracle import gbsg2
 from rootcausal import RCI, InputError, RCIRegressor, RCISurvival, load, plots
 from rootcausal.backends.blas import one_blas_thread
 from rootcausal.data import load_pbc
-from rootcausal.likelihood.likelihoods import HazardLikelihood, LogitLikelihood
-from rootcausal.likelihood.maximum import maximum
+from rootcausal.likelihood.likelihoods import HazardLikelihood, LogitLikelihood, maximum
 from rootcausal.outcomes.follow_up import Spans
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

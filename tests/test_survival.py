@@ -17,7 +17,7 @@ from rootcausal import RCI, RCISurvival
 from rootcausal.backends.cpu.rows import NumbaRaw
 from rootcausal.backends.reference import ReferenceRaw
 from rootcausal.method.attribution.regression import Coefficients, regress
-from rootcausal.method.schema import flattened
+from rootcausal.method.model_parts import flattened
 from rootcausal.method.table import LossSums
 from rootcausal.outcomes.survival import HazardAttribution, HazardLoss, Survival, brier, concordance
 

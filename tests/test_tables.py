@@ -11,10 +11,10 @@ from tables_under_test import HOLED, TABLES, MakeTable
 from rootcausal.backends.choose import incomplete_part
 from rootcausal.backends.reference import ReferenceRaw, entropy_sums
 from rootcausal.estimators.parameters import chosen_settings
+from rootcausal.method.model_parts import flattened
 from rootcausal.method.moments import describe_columns, regressed_correlations
 from rootcausal.method.outcome import Outcome
 from rootcausal.method.pipeline import Learned
-from rootcausal.method.schema import flattened
 from rootcausal.method.table import SCORE, LossSums, Table
 from rootcausal.outcomes.continuous import Continuous
 from rootcausal.outcomes.survival import Survival

@@ -21,7 +21,7 @@ import rootcausal
 from rootcausal import RCI
 from rootcausal.data import simulate
 from rootcausal.resampling import bootstrap as bootstrap_module
-from rootcausal.resampling import learning as learning_module
+from rootcausal.resampling import bootstrap as learning_module
 
 PATIENCE = 60  # seconds, after which a test that hangs fails instead
 

@@ -25,7 +25,7 @@ from rootcausal.method.layout import Layout
 from rootcausal.method.missing.imputation import expectation_maximization, view_of
 from rootcausal.method.moments import describe_columns
 from rootcausal.method.pipeline import learn
-from rootcausal.method.row_weights import RowWeights, effective_rows
+from rootcausal.method.weighted import RowWeights, effective_rows
 from rootcausal.outcomes.binary import Binary
 from rootcausal.outcomes.count import Count
 from rootcausal.outcomes.survival import Survival

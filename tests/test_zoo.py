@@ -34,9 +34,9 @@ from zoo_fits import (
 
 from rootcausal import RCI
 from rootcausal.explaining.explanation import Explanation
+from rootcausal.method.model_parts import flattened
 from rootcausal.method.ordering.ordering import VARIANTS
 from rootcausal.method.pipeline import ATTRIBUTIONS
-from rootcausal.method.schema import flattened
 from rootcausal.metrics import rank_biased_overlap, shapley_mse
 
 # Log-odds beyond which a probability has lost the digits to say them.

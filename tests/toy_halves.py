@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from rootcausal.method.linear import LinearMechanism
-from rootcausal.method.model_parts import Sampled
-from rootcausal.method.schema import Array
+from rootcausal.method.model_parts import Array, Sampled
 
 
 @dataclass(frozen=True, eq=False)

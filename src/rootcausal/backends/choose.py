@@ -12,8 +12,8 @@ import numpy as np
 from ..errors import InputError, MissingExtraError
 from ..method.missing.pooled import PooledIncomplete, PooledRaw, RawPart
 from ..method.missing.sums import DRAWS, IncompleteRaw
-from ..method.row_weights import RowWeights
 from ..method.table import F64, Index, RawTable
+from ..method.weighted import RowWeights
 from .missing_rows import Machinery, MemoryIncomplete, one_after_the_other
 
 BACKENDS = ("auto", "numpy", "numba", "cupy", "dask")
@@ -122,9 +122,9 @@ def incomplete_part(backend: str, X: F64, y: np.ndarray, first_row: int = 0) -> 
 
 
 def _compiled_machinery() -> Machinery:
+    from .cpu.compiler import in_threads
     from .cpu.imputation_kernels import draw_rows, expect_rows
     from .cpu.rows import NumbaRaw, NumbaTable
-    from .cpu.threads import in_threads
 
     return Machinery("numba", expect_rows, draw_rows, in_threads, NumbaRaw, NumbaTable)
 
@@ -140,7 +140,7 @@ def one_thread(backend: str) -> AbstractContextManager[None]:
     """Within it, compiled loops stay on the calling thread; sums do not depend on the number of threads."""
     if backend not in ("auto", "numba"):
         return nullcontext()
-    from .cpu.threads import one_thread
+    from .cpu.compiler import one_thread
 
     return one_thread()
 

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ..method.missing.completion import to_levels
 from ..method.missing.gaussian import JointGaussian
 from ..method.missing.measurement import behind_measurements
 from ..method.missing.noise import (
@@ -24,7 +25,6 @@ from ..method.missing.noise import (
     row_keys,
     seed_state,
 )
-from ..method.missing.rounding import to_levels
 from ..method.missing.sums import DRAWS, Imputer, JointSums, View
 from ..method.missing.tails import BINS, ErrorCounts, Structure, drawn_by_laws
 from ..method.table import F64, SCORE, ColumnMoments, Index, RawTable, Table, classes_of

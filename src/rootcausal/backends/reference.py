@@ -10,7 +10,7 @@ from scipy.special import expit, log_expit
 
 from ..method.loops import PLAIN
 from ..method.moments import regressed_correlations, residual_scale
-from ..method.ordering.entropy import block_penalties
+from ..method.ordering.pair_score import block_penalties
 from ..method.table import (
     CASE,
     COUNT,

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .choices import as_arguments
 from .console import say
+from .script import as_arguments
 
 # Without one of these, what opens may be a browser of texts, which would take over the terminal.
 SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")

@@ -368,8 +368,7 @@ def say_names(model: "Estimator", file: "Path | None" = None) -> None:
 
     ``file`` is what ``--knowledge`` named: beside it no other option may say what is known.
     """
-    from ..name_hints.order_check import ask
-    from ..name_hints.suggestion import as_option, in_file, options
+    from ..name_hints.order import as_option, ask, in_file, options
 
     names = [str(name) for name in model.feature_names_in_]
     parameters = cast("dict[str, Any]", model.provenance_["parameters"])

@@ -1,5 +1,8 @@
 """``rootcausal explain``: a model and patients in, their root causes and risks out."""
 
+from __future__ import annotations
+
+import math
 import warnings
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError, UnlikeCohortWarning
+from ..errors import InputError, RootCausalWarning, UnlikeCohortWarning
 from ..files.tables import FORMATS, comes_in_pieces, refuse_streams
 from ..files.writing import write_pieces
 from ..version import __version__
@@ -40,13 +43,185 @@ from .options import (
     table_path,
     with_options,
 )
-from .what_if import Question, answer_columns, check_question, print_answers, understood
 
 if TYPE_CHECKING:
     from ..estimators.loading import Fitted
     from ..explaining.explanation import Explanation, RootCause
+    from ..explaining.what_if import WhatIf
     from ..inputs.patients import Patients
     from ..outcomes import Words
+
+
+# ``--what-if VARIABLE=SHOCK`` or ``VARIABLE=LEVEL``: the same patients with one shock or one level set.
+
+CHANGES_SHOWN = 3
+# Standard deviations. Hardly anybody has a shock beyond: who asks for one may mean a value.
+LARGEST_SHOCK = 6.0
+SHOCK_SET = (
+    "What if: the part of the value that its causes do not explain is set to this many standard\n"
+    "deviations, 0 being none, and what lies downstream follows. This is the model's prediction, not\n"
+    "the effect of a treatment."
+)
+LEVEL_SET = (
+    "What if: everybody has this level, all other shocks stay as they are, and what lies downstream\n"
+    "follows; of levels downstream the likeliest is said, with its share where it is unsure. This is\n"
+    "the model's prediction, not the effect of a treatment."
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is set: the shock on a number, in standard deviations, or the level of one that has levels."""
+
+    variable: str
+    shock: float = 0.0
+    level: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.variable}={f'{self.shock:g}' if self.level is None else self.level}"
+
+    def answer(self, explanation: Explanation) -> WhatIf:
+        if self.level is None:
+            return explanation.what_if(self.variable, self.shock)
+        return explanation.what_if(self.variable, level=self.level)
+
+
+def check_question(texts: list[str] | None) -> str | None:
+    """The question that was asked, if any, before it is known what the model's variables are."""
+    if not texts:
+        return None
+    if len(texts) > 1:
+        raise typer.BadParameter("ask one question at a time.", param_hint="--what-if")
+    (text,) = texts
+    if not text.rpartition("=")[0]:
+        raise _not_understood()
+    return text
+
+
+def understood(text: str, model: Fitted) -> Question:
+    """Read ``bili=0`` or ``sex=male``; names and levels may themselves hold an equals sign."""
+    from ..explaining.what_if import refuse_covariate
+    from ..inputs.levels import level_texts, place_of
+
+    variables = {variable.name: variable for variable in model._encoding.variables}
+    splits = [(text[:at], text[at + 1 :]) for at, letter in enumerate(text) if letter == "="]
+    known = [(name, value) for name, value in splits if name in variables]
+    if not known:
+        raise InputError(
+            f"the model has no variable {quoted(splits[-1][0])} (--what-if); it has "
+            f"{listed([quoted(name) for name in variables], 10)}."
+        )
+    name, value = next((one for one in known if one[1] in level_texts(variables[one[0]])), known[-1])
+    if list(variables).index(name) in model.covariates_:
+        refuse_covariate(name)
+    if variables[name].levels:
+        place_of(variables[name], value)  # says which levels there are
+        return Question(name, level=value)
+    try:
+        shock = float(value)
+    except ValueError:
+        shock = math.nan
+    if not math.isfinite(shock):
+        raise _not_understood()
+    _warn_of_large_shock(name, shock, model)
+    return Question(name, shock)
+
+
+def _warn_of_large_shock(name: str, shock: float, model: Fitted) -> None:
+    """Say that a number which nobody's shock comes near is not taken for a value of the variable."""
+    names = [model._encoding.names[k] for k in model.causal_order_]
+    seen = "hardly ever seen"
+    if model._quantiles is not None and name in names:
+        least, most = model._quantiles.errors[[0, -1], names.index(name)]
+        if least <= shock <= most:
+            return
+        seen = f"outside all that was seen ({least:+.1f} to {most:+.1f})"
+    if abs(shock) > LARGEST_SHOCK:
+        warnings.warn(
+            f"--what-if {one_line(name, 40)}={shock:g} sets no value: {shock:g} is the shock, in standard "
+            f"deviations, and {seen}, so the answer is an extrapolation",
+            RootCausalWarning,
+            stacklevel=2,
+        )
+
+
+def _not_understood() -> typer.BadParameter:
+    return typer.BadParameter(
+        "write VARIABLE=SHOCK, the shock in standard deviations; bili=0 takes it away. Of a variable with "
+        "levels write VARIABLE=LEVEL, as in sex=male.",
+        param_hint="--what-if",
+    )
+
+
+def print_answers(question: Question, patients: Patients, explanation: Explanation, words: Words) -> None:
+    """What is predicted before and after for each patient, and the measurements that would change most."""
+    answer = question.answer(explanation)
+    rows = []
+    for row in range(len(answer.predicted)):
+        after = words.predicted(answer.predicted[row])
+        if answer.predicted_interval is not None:
+            low, high = answer.predicted_interval[:, row]
+            after += f" ({words.predicted(low)} to {words.predicted(high)})"
+        now = words.predicted(explanation.predicted[row])
+        changes = _changes(explanation, answer, row) or "nothing"
+        if not explanation.scored[row]:
+            now, after, changes = NOT_SCORED, NOT_SCORED, NOTHING_MEASURED
+        rows.append((patient_label(patients, row), now, after, changes))
+    if explanation.scored.any():  # what is said below is said of those who are
+        explanation = explanation.of_scored()
+    name = one_line(question.variable, 40)
+    if question.level is None:
+        variable = explanation.variables[explanation.feature_names.index(question.variable)]
+        of_what = " of its logarithm" if variable.log else ""
+        say(f"what if the shock on {name} were {question.shock:g} standard deviations{of_what}?")
+    else:
+        say(f"what if {name} were {one_line(question.level, 40)}?")
+    print_table(("patient", words.header[0], f"{words.told} then", "what would change"), rows)
+    if answer.predicted_interval is not None:
+        say("in brackets: 95% intervals from the bootstrap")
+        say_if_outside(zip(answer.predicted, *answer.predicted_interval, strict=True))
+    if not explanation.values[:, explanation.feature_names.index(question.variable)].any():
+        nothing = "nothing changes" if question.level is None else "nothing else changes"
+        say(f"{quoted(question.variable)} is not among the causes that the model found: {nothing}")
+    say(SHOCK_SET if question.level is None else LEVEL_SET)
+
+
+def answer_columns(question: Question, explanation: Explanation, called: str) -> list[tuple[str, Any]]:
+    """Columns for --out: what is predicted after, with its interval, and the values, levels in words.
+
+    ``called`` is what the column of what is predicted now is called.
+    """
+    import pyarrow as pa
+
+    answer = question.answer(explanation)
+    then = f"what_if_{called}"
+    columns: list[tuple[str, Any]] = [(then, answer.predicted)]
+    if answer.predicted_interval is not None:
+        columns += zip((f"{then}_lower", f"{then}_upper"), answer.predicted_interval, strict=True)
+    levels = answer.levels()
+    for place, variable in enumerate(explanation.variables):
+        # Of a variable that the model left out there may be no measurement: a cell without a value.
+        cells = pa.array(levels[:, place], pa.string()) if variable.levels else None
+        cells = pa.array(answer.data[:, place], from_pandas=True) if cells is None else cells
+        columns.append((f"what_if_{variable.name}", cells))
+    return columns
+
+
+def _changes(explanation: Explanation, answer: WhatIf, row: int) -> str:
+    """The values that change most, relative to their size; of levels, those that become others."""
+    before, after = explanation.data[row], answer.data[row]
+    change = abs(after - before) / (abs(after) + abs(before) + 1e-300)
+    most = [c for c in (-change).argsort(kind="stable") if change[c] > 1e-6]
+    said = ((c, explanation.text(row, c), answer.text(row, c)) for c in most)
+    return listed(
+        [
+            f"{one_line(explanation.variables[c].shown, 40)} {one_line(now, 40)} to {one_line(then, 40)}"
+            for c, now, then in said
+            if now != then
+        ],
+        CHANGES_SHOWN,
+    )
+
 
 PATIENTS_SHOWN = 10
 # Letters for the names of covariates, above the column of what they add; their number needs fewer.
@@ -167,15 +342,15 @@ def explain(
 class Asked:
     """A model, the time by which it is asked for risks, if any was given, and what is said of its outcome."""
 
-    model: "Fitted"
+    model: Fitted
     horizon: float | None
-    words: "Words"
+    words: Words
 
     def look_at(self, table: Any) -> None:
         """Say what is unlike the cohort in rows of which not all are shown."""
         self.model._patients(table, to_score=False)
 
-    def explain(self, table: Any) -> "Explanation":
+    def explain(self, table: Any) -> Explanation:
         by = {} if self.horizon is None else {"horizon": self.horizon}
         with warnings.catch_warnings():
             # Both are said of the file as a whole, not of a piece of it.
@@ -187,7 +362,7 @@ class Asked:
 class _Counted:
     """The pieces of a table that have rows, as they come, and how many rows came so far."""
 
-    def __init__(self, pieces: Iterator["Patients"]) -> None:
+    def __init__(self, pieces: Iterator[Patients]) -> None:
         self._pieces = pieces
         self.n_rows = 0
         self.n_removed = 0
@@ -198,7 +373,7 @@ class _Counted:
         """What a row is: a patient, unless some have several."""
         return "row" if self._repeated else "patient"
 
-    def __iter__(self) -> Iterator["Patients"]:
+    def __iter__(self) -> Iterator[Patients]:
         for piece in self._pieces:
             self.n_rows += piece.X.num_rows
             self.n_removed += piece.n_removed
@@ -227,7 +402,7 @@ def _print_first(
 
 
 def print_root_causes(
-    patients: "Patients", explanation: "Explanation", words: "Words", top: int, n_rows: int
+    patients: Patients, explanation: Explanation, words: Words, top: int, n_rows: int
 ) -> None:
     """Print a line for each of the first patients, and say what its numbers mean; the file has ``n_rows``."""
     covariates, predicted, predictor = explanation.covariates, explanation.predicted, explanation.predictor
@@ -278,9 +453,7 @@ def _not_scored(label: str, width: int) -> tuple[str, ...]:
     return (label, NOT_SCORED, *[""] * (width - 1), NOTHING_MEASURED)
 
 
-def _not_measured(
-    explanation: "Explanation", called: dict[str, str], causes: "list[RootCause]", row: int
-) -> str:
+def _not_measured(explanation: Explanation, called: dict[str, str], causes: list[RootCause], row: int) -> str:
     """Of the variables that the model uses, those that were not measured and are not among the causes."""
     told = {name for cause in causes for name in (cause.variable, *cause.members)}
     names = {
@@ -293,7 +466,7 @@ def _not_measured(
     return f"\nnot measured: {listed(missing, MISSING_NAMED)}" if missing else ""
 
 
-def _say_beyond(patients: "Patients", explanation: "Explanation") -> None:
+def _say_beyond(patients: Patients, explanation: Explanation) -> None:
     """Say whose measurements lie beyond the range of the cohort."""
     found = [
         f"{one_line(explanation.variables[c].shown, 40)} of {patient_label(patients, row)}"
@@ -303,7 +476,7 @@ def _say_beyond(patients: "Patients", explanation: "Explanation") -> None:
         say(f"extrapolation, beyond the range of the cohort: {listed(found, BEYOND_NAMED)}")
 
 
-def _say_unlike(patients: "Patients", explanation: "Explanation") -> None:
+def _say_unlike(patients: Patients, explanation: Explanation) -> None:
     """Say who has a shock that nobody had of whom the model learned."""
     found = [
         f"{patient_label(patients, row)} (most in {one_line(name, 40)})"
@@ -317,7 +490,7 @@ def _say_unlike(patients: "Patients", explanation: "Explanation") -> None:
         )
 
 
-def _adjustment(explanation: "Explanation", words: "Words", row: int) -> str:
+def _adjustment(explanation: Explanation, words: Words, row: int) -> str:
     """What covariates add to one patient, with its interval, and which of them were not measured."""
     added = words.beside(explanation.covariate_effect[row])
     if explanation.covariate_interval is not None:
@@ -330,7 +503,7 @@ def _adjustment(explanation: "Explanation", words: "Words", row: int) -> str:
     return added + (f"\n{listed(expected, 2)} not measured" if expected else "")
 
 
-def _has_interval(cause: "RootCause") -> bool:
+def _has_interval(cause: RootCause) -> bool:
     return (
         cause.lower is not None
         and cause.upper is not None
@@ -343,7 +516,7 @@ def _apart(value: float, lower: float, upper: float) -> bool:
     return lower < upper or lower > value or upper < value
 
 
-def _cause(cause: "RootCause", name: str, explanation: "Explanation", words: "Words", row: int) -> str:
+def _cause(cause: RootCause, name: str, explanation: Explanation, words: Words, row: int) -> str:
     value = one_line(explanation.text(row, explanation.listed.names.index(cause.variable)), 40)
     if cause.imputed and cause.members:
         name += " (not all measured)"
@@ -395,7 +568,7 @@ class _Scores:
         """Whether intervals are those that values not measured leave, and nothing else."""
         return bool(self.kinds) and self._model.bootstrap_ is None
 
-    def look_ahead(self, pieces: Iterator["Patients"]) -> None:
+    def look_ahead(self, pieces: Iterator[Patients]) -> None:
         """See whether any row of a table that comes in pieces has to be filled in: all get intervals then."""
         if self.kinds is None:
             with warnings.catch_warnings():
@@ -403,7 +576,7 @@ class _Scores:
                 some = any(self._fills_in(piece) for piece in pieces)
             self.kinds = ["lower", "upper"] if some else []
 
-    def _fills_in(self, patients: "Patients") -> bool:
+    def _fills_in(self, patients: Patients) -> bool:
         import pyarrow.compute as pc
 
         names = patients.X.column_names
@@ -412,7 +585,7 @@ class _Scores:
             pc.any(patients.X[name].is_null(nan_is_null=True)).as_py() for name in names if name in needed
         )
 
-    def __call__(self, patients: "Patients") -> Any:
+    def __call__(self, patients: Patients) -> Any:
         import pyarrow as pa
 
         explanation = self._asked.explain(patients.X)
@@ -461,14 +634,14 @@ def _or_null(column: Any) -> Any:
     return pa.array(column, from_pandas=True) if isinstance(column, np.ndarray) else column
 
 
-def _names_not_measured(explanation: "Explanation") -> list[str | None]:
+def _names_not_measured(explanation: Explanation) -> list[str | None]:
     """Of each patient the names of the variables whose values were filled in; None where there is none."""
     names = explanation.feature_names
     return ["; ".join(names[c] for c in row.nonzero()[0]) or None for row in explanation.imputed]
 
 
 def _uncertainty_columns(
-    explanation: "Explanation", kinds: Sequence[str], variables: Iterable[int]
+    explanation: Explanation, kinds: Sequence[str], variables: Iterable[int]
 ) -> list[tuple[str, Any]]:
     """For some variables the ends of the interval and the frequency, as far as there are such ``kinds``."""
     entries = explanation.listed

@@ -163,7 +163,7 @@ def federate(
     rootcausal federate --folder share --sites a,b,c --first age,sex --log crp
     """
     from ..federated import FolderTransport, fit
-    from ..federated.mailbox import MODEL
+    from ..federated.folder import MODEL
 
     check_output(out)
     known.refuse_what_does_not_go_together()

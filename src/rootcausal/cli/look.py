@@ -179,7 +179,7 @@ def _print_line(arguments: list[str]) -> None:
 
 def _print_hint(seen: "Look") -> None:
     """What names suggest about the causal order; it is never in the line, since names are no knowledge."""
-    from ..name_hints.suggestion import as_option, suggest
+    from ..name_hints.order import as_option, suggest
     from ..profiling.look import variables_left
 
     hint = suggest(variables_left(seen), {})
@@ -283,7 +283,7 @@ def _paragraph(text: str, indent: str = "") -> None:
 
 def _as_dict(seen: "Look", path: Path, read_so: list[str]) -> dict[str, Any]:
     """What ``--json`` prints; the keys are documented in docs/preparing-a-cohort.md."""
-    from ..name_hints.suggestion import options, suggest
+    from ..name_hints.order import options, suggest
     from ..profiling.fit_line import as_line, fit_arguments
     from ..profiling.look import variables_left
 

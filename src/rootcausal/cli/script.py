@@ -1,23 +1,151 @@
 """What options of ``rootcausal report`` do, as a Python script."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+
+from ..errors import InputError
 from ..files.header import TableFile
 from ..files.tables import column_names, read_columns
-from ..wording import one_line, plain
-from .choices import OF_REPORT, arguments_of, groups_of
+from ..wording import one_line, plain, quoted
 from .knowing import KnowledgeOptions
 from .models import estimator_of
-from .options import ModelOptions, OutcomeOptions, PageOptions, TableOptions, roles_of
+from .options import (
+    ModelOptions,
+    NamedOutcome,
+    OutcomeOptions,
+    PageOptions,
+    ReadingOptions,
+    TableOptions,
+    bare,
+    roles_of,
+)
 
 if TYPE_CHECKING:
     from ..estimators.loading import Fitted
     from ..inputs.outcomes import ChosenOutcome
     from ..inputs.patients import Patients
     from ..inputs.roles import Roles
+
+
+# Options that a program chooses: checked against those of the commands, and written as people type them.
+
+# What reads another file of the machine is no choice of a page.
+NOT_CHOSEN = ("knowledge", "redcap")
+OF_LOOK = (ReadingOptions, NamedOutcome)
+OF_REPORT = (TableOptions, OutcomeOptions, KnowledgeOptions, ModelOptions, PageOptions)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An option: its field, what it is called if it says yes, and what its values are."""
+
+    field: str
+    group: type
+    yes: str
+    kinds: frozenset[Any]
+    parser: Callable[[str], Any] | None
+
+    @property
+    def is_flag(self) -> bool:
+        return bool in self.kinds
+
+    @property
+    def many(self) -> bool:
+        return list in self.kinds
+
+    def value(self, text: str) -> Any:
+        """What a text stands for."""
+        if self.parser is not None:
+            return self.parser(text)
+        try:
+            return int(text) if int in self.kinds else float(text) if float in self.kinds else bare(text)
+        except ValueError:
+            raise InputError(f"{self.yes} takes a number, not {quoted(text)}.") from None
+
+
+@cache
+def declared(groups: tuple[type, ...]) -> dict[str, Declared]:
+    """The options of these groups, by what they are called."""
+    found: dict[str, Declared] = {}
+    for group in groups:
+        hints = get_type_hints(group, include_extras=True)
+        for one in fields(group):
+            if one.name in NOT_CHOSEN:
+                continue
+            kind, option = _kind_and_option(hints[one.name])
+            said = [str(name) for name in (option.default, *(option.param_decls or ()))]
+            names = [name for name in said if name.startswith("--")] or [f"--{one.name.replace('_', '-')}"]
+            yes, *no = names[0].split("/")
+            found |= dict.fromkeys([yes, *no], Declared(one.name, group, yes, frozenset(kind), option.parser))
+    return found
+
+
+def _kind_and_option(hint: Any) -> tuple[set[Any], Any]:
+    """The types of a field, and what Typer is told of it."""
+    assert get_origin(hint) is Annotated
+    kind, option, *_ = get_args(hint)
+    parts = get_args(kind) or (kind,)
+    return {get_origin(part) or part for part in parts} | {get_origin(kind) or kind}, option
+
+
+def arguments_of(choices: Any, groups: tuple[type, ...]) -> list[str]:
+    """The choices, pairs of an option and its value (None of one without), as arguments of a command."""
+    known, seen, arguments = declared(groups), set[str](), list[str]()
+    for option, value in pairs_of(choices):
+        one = known.get(option)
+        if one is None:
+            raise InputError(f"{quoted(option)} is no option that can be chosen here.")
+        if (value is None) != one.is_flag:
+            raise InputError(f"{option} takes {'no' if one.is_flag else 'a'} value.")
+        if one.field in seen and not one.many:
+            raise InputError(f"{option} was chosen twice: choose it once.")
+        seen.add(one.field)
+        arguments += [option] if value is None else [option, value]
+    return arguments
+
+
+def pairs_of(choices: Any) -> list[tuple[str, str | None]]:
+    """Choices as they came, checked for what they are made of."""
+    if not isinstance(choices, list):
+        raise InputError("choices are a list of options with their values.")
+    pairs = []
+    for one in choices:
+        if not (isinstance(one, list) and len(one) == 2 and isinstance(one[0], str)):
+            raise InputError("a choice is an option with its value.")
+        value = one[1]
+        if not (value is None or isinstance(value, str)) or "\x00" in (value or ""):
+            raise InputError(f"the value of {quoted(one[0])} must be a text.")
+        pairs.append((one[0], value))
+    return pairs
+
+
+def groups_of(choices: Any) -> dict[type, Any]:
+    """The groups of options of ``report`` with what was chosen, as Typer would make them of the arguments."""
+    known = declared(OF_REPORT)
+    values: dict[type, dict[str, Any]] = {group: {} for group in OF_REPORT}
+    for option, value in pairs_of(choices):
+        one = known[option]
+        mine = values[one.group]
+        if value is None:
+            mine[one.field] = option == one.yes
+        elif one.many:
+            mine.setdefault(one.field, []).append(value)
+        else:
+            mine[one.field] = one.value(value)
+    return {group: group(**mine) for group, mine in values.items()}
+
+
+def as_arguments(table: str, choices: Any, command: str, *, more: Sequence[str] = ()) -> list[str]:
+    """A whole command; a table whose name begins with a dash is no option."""
+    file = f"./{table}" if table.startswith("-") else table
+    of_command = OF_LOOK if command == "look" else OF_REPORT
+    return [command, file, *arguments_of(choices, of_command), *more]
+
 
 # What the columns of an outcome are called by fit and report; the target is y.
 ARGUMENTS = {
@@ -103,7 +231,7 @@ def _reading(table: Path, options: TableOptions) -> Iterator[str]:
         yield f"id_column={options.id_column!r}"
 
 
-def _rows(roles: "Roles", patients: "Patients", labels: "_Labels | None") -> Iterator[str]:
+def _rows(roles: Roles, patients: Patients, labels: _Labels | None) -> Iterator[str]:
     """What leaves out the rows that are left out when a file is read."""
     if patients.n_removed or any("without an outcome" in note for note in patients.notes):
         for _, column in roles.outcome.named:
@@ -122,7 +250,7 @@ class _Labels:
     some_left_out: bool
 
     @classmethod
-    def of(cls, table: TableFile, roles: "Roles", patients: "Patients", positive: Any) -> "_Labels":
+    def of(cls, table: TableFile, roles: Roles, patients: Patients, positive: Any) -> _Labels:
         column = roles.outcome.of_labels
         assert column is not None and patients.target is not None
         cells = read_columns(table, [column], None, roles.na)[column]
@@ -139,7 +267,7 @@ class _Labels:
         return self.disease[0] if len(self.disease) == 1 else self.disease
 
 
-def _variables(names: list[str], patients: "Patients") -> str:
+def _variables(names: list[str], patients: Patients) -> str:
     """The columns that are variables, said in the shorter way."""
     kept = patients.X.column_names
     dropped = [name for name in names if name not in set(kept)]
@@ -148,7 +276,7 @@ def _variables(names: list[str], patients: "Patients") -> str:
     return f"table.select({kept!r})"
 
 
-def _settings(model: "Fitted") -> Iterator[str]:
+def _settings(model: Fitted) -> Iterator[str]:
     """The parameters that are not the default."""
     usual = type(model)().get_params()
     for name, value in model.get_params().items():
@@ -158,7 +286,7 @@ def _settings(model: "Fitted") -> Iterator[str]:
             yield f"{name}={plain(value)!r}"
 
 
-def _given(roles: "Roles", patients: "Patients") -> Iterator[str]:
+def _given(roles: Roles, patients: Patients) -> Iterator[str]:
     yield from _outcome(roles)
     if patients.groups is not None:
         yield f"groups=table[{roles.id_column!r}]"
@@ -166,12 +294,12 @@ def _given(roles: "Roles", patients: "Patients") -> Iterator[str]:
         yield f"weights=table[{roles.weights!r}]"
 
 
-def _outcome(roles: "Roles", rows: str = "") -> Iterator[str]:
+def _outcome(roles: Roles, rows: str = "") -> Iterator[str]:
     for option, column in roles.outcome.named:
         yield f"{ARGUMENTS.get(option, 'y')}=table[{column!r}]{rows}"
 
 
-def _page(roles: "Roles", patients: "Patients", chosen: "ChosenOutcome", page: PageOptions) -> Iterator[str]:
+def _page(roles: Roles, patients: Patients, chosen: ChosenOutcome, page: PageOptions) -> Iterator[str]:
     """What writes it, of all patients or of some."""
     X, some = "X", ""
     if page.leaves_out(patients):

@@ -211,7 +211,7 @@ def site(
 
 
 def _write_key(path: Path) -> None:
-    from ..federated.masks import new_key
+    from ..federated.messages import new_key
 
     check_output(path)
     if path.exists():
@@ -237,7 +237,7 @@ def _show_ledger(agreed: SiteOptions) -> None:
 
 def _site(cohort: Path, table: SiteTable, agreed: SiteOptions, rehearsal: bool = False) -> "Site":
     from ..federated import Policy, Site
-    from ..federated.masks import key_of
+    from ..federated.messages import key_of
 
     if agreed.name is None:
         raise typer.BadParameter("say which site this is: --name NAME.", param_hint="--name")

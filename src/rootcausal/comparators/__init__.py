@@ -4,10 +4,9 @@ All share one face: ``fit(X, y)``, then ``scores(X)`` of shape (n, p).
 """
 
 from .adaptive_logistic import AdaptiveLogistic
-from .conditional_outliers import ConditionalOutliers
+from .graph_comparators import ConditionalOutliers, ModelSubstitution
 from .hiton_pc import HitonPC
 from .ica import ICAPrediction
-from .model_substitution import ModelSubstitution
 from .t_test import TTest
 
 __all__ = [

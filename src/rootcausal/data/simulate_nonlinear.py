@@ -14,8 +14,7 @@ from ..errors import InputError
 from ..method.moments import ROWS_PER_CLASS
 from ..method.table import F64
 from .exogenous_errors import FAMILIES, draw_unit_errors
-from .nonlinear_truth import CENTRES, EVEN, SPREADS, NonlinearTruth
-from .sampled_truth import FEWEST_WALKS, walked_shapley
+from .nonlinear_truth import CENTRES, EVEN, FEWEST_WALKS, SPREADS, NonlinearTruth, walked_shapley
 from .simulate import MAX_DRAWS, RandomState, draw_graph, integer_of_at_least
 
 # People who set means and standard deviations along the way.

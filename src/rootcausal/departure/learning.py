@@ -15,16 +15,13 @@ from ..method.missing.imputation import Imputation, impute
 from ..method.missing.sums import IncompleteRaw
 from ..method.moments import Columns, describe_columns
 from ..method.table import F64, Index
-from ..nonlinear.building import build
 from ..nonlinear.fitting import Fitter
 from ..nonlinear.learning import GraphCohort
-from ..nonlinear.mechanism import LARGEST_COEFFICIENT, LEAST_SPREAD, NonlinearMechanism
-from ..nonlinear.memory_rows import codes_of
-from ..nonlinear.rows_in_memory import HeldRows
-from .autocorrelation import autocorrelation_time
+from ..nonlinear.mechanism import LARGEST_COEFFICIENT, LEAST_SPREAD, NonlinearMechanism, build
+from ..nonlinear.memory_rows import HeldRows, codes_of
 from .case_rows import CaseFitter, CaseRows
 from .reference import Reference, effective_tests, spread_of_filled
-from .tails import Tails
+from .tails import Tails, autocorrelation_time
 
 # Rows follow each other in time where so many tell as much as one; then they are resampled in blocks.
 FOLLOW_EACH_OTHER = 1.5

@@ -1,6 +1,6 @@
 """Do the assumptions hold? A frame for checks, and one module for each kind.
 
-:func:`diagnose` runs them all. A check is a :class:`.specification.CheckSpec`, which says what is asked and
+:func:`diagnose` runs them all. A check is a :class:`.diagnosis.CheckSpec`, which says what is asked and
 said, and a function that computes its figures, in one module; :mod:`.outcomes` says which outcomes have it.
 """
 
@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..backends.blas import one_blas_thread
-from .checked import Checked
 from .confounding import SCALE, check_confounding, check_independence, read_together
 from .dependence import dependent_pairs
 from .diagnosis import Check, Diagnosis
-from .evidence import Evidence, gather
+from .evidence import Checked, Evidence, gather
 from .gaussianity import check_gaussianity
 from .halves import check_halves
 from .linearity import check_linearity

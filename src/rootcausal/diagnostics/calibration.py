@@ -18,11 +18,10 @@ from ..method.table import F64, LARGEST_LOG_HAZARD, Index
 from ..outcomes.follow_up import Spans
 from ..outcomes.survival import HazardAttribution, incidence
 from ..wording import percent
-from .checked import Checked
-from .diagnosis import Check, Verdict
+from .diagnosis import Check, CheckSpec, Scale, Text, Verdict
+from .evidence import Checked
 from .power import smallest_visible
 from .regressions import PlainHazard, PlainLogit
-from .specification import CheckSpec, Scale, Text
 
 MOST_GROUPS, FEWEST_GROUPS = 10, 3
 # Of fewer patients, the observed risk of a group is little more than chance.

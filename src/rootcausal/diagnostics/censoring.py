@@ -19,11 +19,10 @@ from ..name_hints.columns import says_entry
 from ..outcomes.follow_up import Spans
 from ..outcomes.words import fold
 from ..wording import listed, quoted
-from .diagnosis import Check
+from .diagnosis import NEVER, Check, CheckSpec, Scale, Text, from_size
 from .evidence import Evidence
 from .power import corrected, smallest_visible
 from .regressions import PlainHazard
-from .specification import NEVER, CheckSpec, Scale, Text, from_size
 
 # Log-hazard of leaving for one standard deviation. What is behind it, no table shows: it is a doubt at most.
 SCALE = Scale(0.3, np.inf, p_doubtful=0.01)

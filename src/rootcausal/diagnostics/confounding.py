@@ -16,13 +16,10 @@ from ..method.confounded_sets import Together, joined
 from ..method.linear import LinearMechanism
 from ..method.table import Index
 from ..wording import listed, p_in_words, plural, quoted
-from .checked import Checked
-from .dependence import Dependence, Dependent, Trial, explained
-from .diagnosis import NO_TABLE_SHOWS, Check
-from .evidence import Evidence, gather
-from .moments import MOMENTS, moments_of
+from .dependence import MOMENTS, Dependence, Dependent, Trial, explained, moments_of
+from .diagnosis import NO_TABLE_SHOWS, Check, CheckSpec, Scale, Text
+from .evidence import Checked, Evidence, gather
 from .power import corrected, smallest_visible
-from .specification import CheckSpec, Scale, Text
 
 SCALE = Scale(0.04, 0.15, p_doubtful=0.02, p_broken=1e-9)
 # What a hidden cause as strong as the errors leaves: silence means something where less would be seen.

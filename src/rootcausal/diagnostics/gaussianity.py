@@ -14,10 +14,9 @@ from scipy.stats import normaltest
 
 from ..method.table import F64
 from ..wording import listed, plural, quoted
-from .diagnosis import Check, Verdict
+from .diagnosis import Check, CheckSpec, Text, Verdict
 from .evidence import Evidence
 from .power import smallest_visible
-from .specification import CheckSpec, Text
 
 LEVEL = 0.01
 # The test says nothing of fewer rows.

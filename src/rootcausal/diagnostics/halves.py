@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .checked import Checked
-from .diagnosis import Check, Verdict
-from .specification import NEVER, CheckSpec, Text
+from .diagnosis import NEVER, Check, CheckSpec, Text, Verdict
+from .evidence import Checked
 
 SAID = "Two halves of this cohort name the same strongest root cause in {same:.0f} of 100 patients"
 SPEC = CheckSpec(

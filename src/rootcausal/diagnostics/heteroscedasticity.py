@@ -7,11 +7,10 @@ from scipy.special import ndtr
 
 from ..method.table import F64
 from ..wording import plural, quoted
-from .diagnosis import Check
+from .dependence import rank_correlations
+from .diagnosis import Check, CheckSpec, Scale, Text
 from .evidence import Evidence
 from .power import corrected, smallest_visible
-from .ranks import rank_correlations
-from .specification import CheckSpec, Scale, Text
 
 # How many times as wide the spread is in the upper third as in the lower one. Effects are right on average
 # whatever the spread is: it is a doubt at most.

@@ -14,12 +14,10 @@ import numpy as np
 from ..method.moments import welch_t
 from ..method.table import F64, ColumnMoments, Index
 from ..wording import listed, one_line
-from .checked import Checked
-from .diagnosis import VERDICTS, Check, Verdict
-from .evidence import Evidence
-from .ranks import in_blocks
+from .dependence import in_blocks
+from .diagnosis import VERDICTS, Check, CheckSpec, Scale, Text, Verdict
+from .evidence import Checked, Evidence
 from .regressions import PlainFit, PlainLogit
-from .specification import CheckSpec, Scale, Text
 
 # Standard errors by which leaving one patient out moves a coefficient. In clean cohorts of 200 patients with
 # skewed columns one in a hundred moves it by more than one.

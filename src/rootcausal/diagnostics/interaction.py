@@ -14,12 +14,11 @@ import numpy as np
 from scipy.special import ndtr
 
 from ..method.table import F64, Index
-from .diagnosis import Check
+from .dependence import in_blocks
+from .diagnosis import Check, CheckSpec, Scale, Text
 from .evidence import Evidence
 from .power import smallest_of_many, smallest_visible
-from .ranks import in_blocks
 from .regressions import PlainLogit
-from .specification import CheckSpec, Scale, Text
 
 # Log-odds by which the effect of one shock differs between patients with the other one standard deviation
 # above and below what is expected.

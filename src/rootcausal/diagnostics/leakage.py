@@ -19,7 +19,7 @@ from ..backends.cpu.on_demand import concordances
 from ..method.layout import Layout
 from ..method.moments import ROWS_PER_CLASS
 from ..method.table import F64, Index
-from ..name_hints.endpoints import ends_beside, says_end
+from ..name_hints.columns import ends_beside, says_end
 from ..outcomes.follow_up import Spans
 from ..outcomes.survival import concordance_of
 from ..screening.auc import aucs, chance_of, measured_of_both, rank_auc, rows_of_both, smallest_auc
@@ -41,11 +41,10 @@ from ..screening.leakage import (
     share_equal,
 )
 from ..wording import filled, pasted, plural
-from .checked import Checked
-from .diagnosis import VERDICTS, Check, Verdict
+from .dependence import correlations_of, rank_correlations, ranks_of
+from .diagnosis import VERDICTS, Check, CheckSpec, Text, Verdict, from_size
+from .evidence import Checked
 from .power import POWER
-from .ranks import correlations_of, rank_correlations, ranks_of
-from .specification import CheckSpec, Text, from_size
 
 # Of a column with levels the direction cannot be told; from this area on that is worth a word.
 CLOSE_LEVELS = 0.75

@@ -15,15 +15,12 @@ from scipy.special import chdtrc
 
 from ..method.table import F64
 from ..wording import pasted, plural, quoted
-from .checked import Checked
 from .confounding import visible
-from .dependence import Curve, Dependence
-from .diagnosis import Check, Verdict
-from .evidence import Evidence
+from .dependence import Curve, Dependence, rank_scores
+from .diagnosis import Check, CheckSpec, Scale, Text, Verdict
+from .evidence import Checked, Evidence
 from .power import corrected, smallest_visible
-from .ranks import rank_scores
 from .regressions import PlainFit, in_groups, joint_tests
-from .specification import CheckSpec, Scale, Text
 
 # Share of what a straight line leaves that a curve explains.
 CURVED = Scale(0.08, 0.20, p_doubtful=5e-3, p_broken=1e-6)

@@ -21,8 +21,8 @@ from ..method.moments import describe_columns
 from ..method.table import F64, Index
 from ..nonlinear.fitting import Fitted
 from ..nonlinear.learning import GraphCohort
+from ..nonlinear.memory_rows import HeldRows
 from ..nonlinear.rows import TERMS_A_CAUSE
-from ..nonlinear.rows_in_memory import HeldRows
 from ..nonlinear.search import Causes, Found, GraphSearch
 from .evidence import Evidence, standardized
 from .story import Told

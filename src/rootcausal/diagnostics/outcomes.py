@@ -18,19 +18,16 @@ from ..outcomes.survival import FEWEST_EVENTS, Survival
 from . import calibration, gaussianity, heteroscedasticity, influence, interaction, leakage, logarithms
 from .censoring import SPEC as CENSORING
 from .censoring import check_censoring
-from .checked import Checked
 from .confounding import INDEPENDENT, UNCONFOUNDED
-from .diagnosis import Check
-from .evidence import Evidence, decided, decided_by
+from .diagnosis import Check, CheckSpec
+from .evidence import Checked, Evidence, decided, decided_by
 from .halves import SPEC as HALVES
 from .linearity import LINEAR, OUTCOME_LINEAR, check_outcome_linearity
-from .proportional_hazards import EVENTS, PROPORTIONAL, check_events, check_proportional
-from .proportional_odds import SPEC as PROPORTIONAL_ODDS
-from .proportional_odds import check_proportional_odds
+from .proportionality import EVENTS, PROPORTIONAL, check_events, check_proportional, check_proportional_odds
+from .proportionality import SPEC as PROPORTIONAL_ODDS
 from .regressions import PlainCounts, PlainHazard, PlainLine, PlainLogit, PlainStages
 from .resolution import SPEC as RESOLUTION
 from .reverse_causation import DIAGNOSIS, NUMBER, check_reverse_causation, check_reverse_causation_of_number
-from .specification import CheckSpec
 from .unmeasured import SPEC as UNMEASURED
 from .without_outcomes import AS_NAMED, IN_RANGE, LEARNED
 

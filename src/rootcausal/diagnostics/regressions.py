@@ -27,7 +27,7 @@ from ..outcomes.count import Count
 from ..outcomes.follow_up import Clock, Spans
 from ..outcomes.ordinal import Ordinal
 from ..outcomes.survival import HazardLoss
-from .ranks import in_blocks
+from .dependence import in_blocks
 
 # Steps after which patients who can be told apart are, how long they are, and what keeps them finite.
 APART_STEPS, LONGEST_STEP, APART_RIDGE = 25, 5.0, 1e-6

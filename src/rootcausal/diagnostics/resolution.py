@@ -15,9 +15,8 @@ from ..method.layout import Layout
 from ..method.table import Index
 from ..screening.resolution import COARSE, PILE, coarse_steps, piles_of, without_ties, written
 from ..wording import amount, pasted, quoted
-from .checked import Checked
-from .diagnosis import Check
-from .specification import NEVER, CheckSpec, Text
+from .diagnosis import NEVER, Check, CheckSpec, Text
+from .evidence import Checked
 
 FEWEST_ROWS = 50
 # More rows would not change shares; these are spread evenly.

@@ -32,13 +32,12 @@ from scipy.special import chdtrc, expit
 from scipy.stats import norm
 
 from ..method.table import F64
-from .diagnosis import Check, Verdict
+from .dependence import rank_scores
+from .diagnosis import Check, CheckSpec, Scale, Text, Verdict
 from .evidence import Evidence, standardized
 from .leakage import advice_to_leave_out
 from .power import POWER, corrected
-from .ranks import rank_scores
 from .regressions import PlainLine, PlainLogit, joint_score_tests
-from .specification import CheckSpec, Scale, Text
 from .story import Told
 
 # Of the columns that D depends on, the strongest are asked.

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..wording import percent, quoted
-from .checked import Checked
-from .diagnosis import Check
-from .specification import NEVER, CheckSpec, Text
+from .diagnosis import NEVER, Check, CheckSpec, Text
+from .evidence import Checked
 
 ADVICE = (
     "think of what was not measured and acts on {causes:3} and on {of_what}; compare it with what was "

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..method.row_weights import rows_that_tell
 from ..method.table import F64
-from ..name_hints.order_check import ask
-from ..name_hints.suggestion import Suggestion, as_option, in_python
+from ..method.weighted import rows_that_tell
+from ..name_hints.order import Suggestion, as_option, ask, in_python
 from ..wording import listed, one_line, plural
-from .checked import Checked
-from .diagnosis import Check
-from .specification import NEVER, CheckSpec, Scale, Text
+from .diagnosis import NEVER, Check, CheckSpec, Scale, Text
+from .evidence import Checked
 
 # Standard deviations of a shock beyond which there was next to nobody to learn from: by Chebyshev's
 # inequality no more than 1 in 64 of the patients of the fit, whatever their law.

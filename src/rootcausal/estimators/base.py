@@ -30,11 +30,10 @@ from ..method.missing.completion import Completion
 from ..method.missing.noise import contents
 from ..method.model import CausalModel
 from ..method.pipeline import Settings
-from ..method.quantiles import CohortQuantiles, quantiles_of
-from ..method.reference_ranges import Usual
-from ..method.row_weights import rows_that_tell
+from ..method.reference_ranges import CohortQuantiles, Usual, quantiles_of
 from ..method.set_effects import SetEffects
 from ..method.table import F64, Index
+from ..method.weighted import rows_that_tell
 from ..outcomes import OUTCOMES
 from ..wording import listed, one_line, plain, quoted
 from .parameters import (
@@ -49,8 +48,8 @@ from .parameters import (
 # What only some methods need is imported by them: who makes an estimator waits for none of it.
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis
-    from ..diagnostics.checked import Needed
-    from ..diagnostics.findings import Found
+    from ..diagnostics.diagnosis import Found
+    from ..diagnostics.evidence import Needed
     from ..explaining.explanation import Explanation
     from ..explaining.summary import Summary
     from ..likelihood.effects import Effects
@@ -140,7 +139,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         return settings, hints
 
     def _learn(self, cohort: Cohort, settings: Settings) -> Self:
-        from ..diagnostics.findings import Found
+        from ..diagnostics.diagnosis import Found
         from ..explaining.provenance import how_it_was_made, how_it_was_merged, warn_of_fit, warn_of_sets
         from ..progress.bars import ordering_progress
         from ..resampling.training_rows import TrainingRows, checksum
@@ -203,7 +202,7 @@ class Estimator(TransformerMixin, BaseEstimator):
     @property
     def _found(self) -> Found:
         """What was found while the model was made."""
-        from ..diagnostics.findings import Found
+        from ..diagnostics.diagnosis import Found
 
         return Found.of(self.provenance_)
 
@@ -218,7 +217,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         """The parameters and, once it is fitted, what was found: short."""
         if "provenance_" not in vars(self):
             return repr(self)
-        from ..diagnostics.findings import IN_SHORT
+        from ..diagnostics.diagnosis import IN_SHORT
 
         found = self._found
         warned = [f"the fit warned: {one_line(text, IN_SHORT)}" for text in found.fit]
@@ -417,7 +416,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         an event: ``concordance`` (0.5 is chance), and the Brier scores by the ``horizon``. Of a number:
         ``r2``, and the root mean squared ``error`` and ``error_without_variables``.
         """
-        from ..files.model_arrays import is_seed
+        from ..files.array_archive import is_seed
         from ..resampling.cross_validation import fold_by_fold
         from ..resampling.training_rows import rows_at_hand
 
@@ -455,7 +454,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         nearly all cohorts of this size that the model would give. The model keeps it, and :meth:`diagnose`
         and pages tell it. It takes as long as about a hundred fits of half the cohort.
         """
-        from ..files.model_arrays import is_seed
+        from ..files.array_archive import is_seed
         from ..resampling.halves import split_half
         from ..resampling.training_rows import rows_at_hand
 
@@ -665,7 +664,7 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     def _needed_of_hidden_causes(self) -> tuple[Needed, ...]:
         """What a hidden common cause of the outcome and of each column that is named would need."""
-        from ..diagnostics.checked import Needed
+        from ..diagnostics.evidence import Needed
 
         return tuple(Needed(term.term, term.robustness, term.robustness_p) for term in self.summary().causes)
 

@@ -18,7 +18,7 @@ from ..method.moments import describe_columns
 from ..method.ordering.ordering import OnRound
 from ..method.pipeline import Learned, Settings
 from ..method.table import F64
-from ..nonlinear.learners import LINEAR, NONLINEAR, learn_mechanism
+from ..nonlinear.learning import LINEAR, NONLINEAR, learn_mechanism
 from ..wording import plural
 
 AUTO = "auto"
@@ -201,7 +201,7 @@ def _in_sight(
 
     Rows on a cluster are looked at where they are.
     """
-    from ..nonlinear.first_look import nats_in_sight
+    from ..nonlinear.learning import nats_in_sight
 
     assert cohort.outcome is not None
     if rows is None:

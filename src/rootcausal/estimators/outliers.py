@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..departure.learning import FOLLOW_EACH_OTHER, Learned, learn_reference
 from ..departure.reference import Reference
 from ..errors import InputError, warn
-from ..files.model_arrays import is_seed
+from ..files.array_archive import is_seed
 from ..inputs.encoding import Encoding
 from ..inputs.from_frame import patient_ids, with_ids
 from ..inputs.kinds import ColumnHints

@@ -14,8 +14,7 @@ import numpy as np
 from ..errors import InputError
 from ..inputs.kinds import KINDS, ColumnHints, Limits, Reliability, Said
 from ..inputs.knowledge import Knowledge
-from ..inputs.limits import limits_of
-from ..inputs.reliability import reliability_of
+from ..inputs.measurement import limits_of, reliability_of
 from ..inputs.rules import Findings
 from ..method.ordering.ordering import VARIANTS, Variant
 from ..method.pipeline import ATTRIBUTIONS, Settings

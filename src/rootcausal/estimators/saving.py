@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..backends.blas import one_blas_thread
-from ..diagnostics.findings import Found
+from ..diagnostics.diagnosis import Found
 from ..errors import InputError
 from ..files import model_file, reference_file
 from ..files.model_file import Levels, SavedModel, SavedResamples
@@ -19,10 +19,10 @@ from ..inputs.from_frame import names_of
 from ..inputs.infer_types import put_on_log_scale
 from ..inputs.kinds import ColumnHints, Variable
 from ..inputs.knowledge import Knowledge
-from ..inputs.label_groups import may_be_called
-from ..inputs.limits import limits_by_place, put_limits
+from ..inputs.measurement import limits_by_place, put_limits
 from ..inputs.naming import namings_of
 from ..inputs.rules import IN_PYTHON, Findings
+from ..inputs.target import may_be_called
 from ..likelihood.effects import Effects
 from ..likelihood.recalibration import Calibration
 from ..method.layout import Layout

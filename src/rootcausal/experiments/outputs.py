@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from ..files.writing import atomic_write
 from ..version import __version__
 from .rows import Row, read_rows
+from .runner import Task
 from .spec import EXPERIMENTS, Scope, Shown
-from .tasks import Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

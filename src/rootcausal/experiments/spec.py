@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from . import nonlinear_tables, paper, paper_tables
+from . import paper
+from . import tables as nonlinear_tables
+from . import tables as paper_tables
 from .methods import METHODS, families
 from .rows import Row
+from .runner import Accuracy, Task, Timing
 from .sources import CohortSource, Resampled, Synthetic
-from .table_text import ResultTable
-from .tasks import Accuracy, Task, Timing
+from .tables import ResultTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,8 +16,7 @@ from ..inputs.levels import TableInWords
 from ..inputs.matrices import Matrix
 from ..method.table import F64, Index
 from ..wording import one_line, plural, share
-from .export import frame_of
-from .shown import CAUSES_SHOWN, NAME_LETTERS, PATIENTS_SHOWN, Shown, rows_of, rows_of_ids
+from .shown import CAUSES_SHOWN, NAME_LETTERS, PATIENTS_SHOWN, Shown, frame_of, rows_of, rows_of_ids
 
 NOTHING_DEPARTS = "nothing departs"
 NOTHING_SEEN = "cannot tell: nothing was measured that the model goes by"

@@ -17,10 +17,9 @@ from ..inputs.levels import TableInWords, level_texts
 from ..inputs.matrices import Matrix
 from ..method.confounded_sets import Sets
 from ..method.model import CausalModel
-from ..method.quantiles import CohortQuantiles
-from ..method.reference_ranges import Usual
-from ..method.row_weights import rows_that_tell
+from ..method.reference_ranges import CohortQuantiles, Usual
 from ..method.table import F64, Index
+from ..method.weighted import rows_that_tell
 from ..resampling.intervals import (
     ranks,
     spread_of_adjustment,
@@ -28,18 +27,21 @@ from ..resampling.intervals import (
     spread_of_values,
     with_doubt,
 )
-from .export import as_shap, frame_of
-from .reported_values import (
+from .shown import (
     SPREAD,
     Listed,
     MergedSet,
     RootCause,
+    Shown,
+    as_shap,
+    frame_of,
     listed_values,
     named_sets,
     open_of,
+    rows_of,
+    rows_of_ids,
     spread_with_sets,
 )
-from .shown import Shown, rows_of, rows_of_ids
 from .what_if import WhatIf, prediction_with_doubt, question, refuse_covariate, refuse_others, what_if
 
 __all__ = ["Explanation", "RootCause"]

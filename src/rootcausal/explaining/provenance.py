@@ -11,15 +11,15 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import RootCausalWarning, SeparationWarning
+from ..inputs.binary import doubt_of_prevalence
 from ..inputs.kinds import MOST_LEVELS
 from ..inputs.knowledge import Knowledge
 from ..inputs.labels import text_of
 from ..inputs.patients import Cohort
 from ..inputs.rules import MOSTLY_MISSING
-from ..inputs.sampling import doubt_of_prevalence
 from ..inputs.weights import doubt_of
 from ..method.confounded_sets import Together
-from ..method.missing.censoring import censored
+from ..method.missing.gaussian import censored
 from ..method.missing.imputation import MOST_COLUMNS, MOST_NONLINEAR, Imputation
 from ..method.model_parts import HETEROSCEDASTIC, NONLINEAR, POST_NONLINEAR, Mechanism
 from ..method.ordering.ordering import Ordering

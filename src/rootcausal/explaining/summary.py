@@ -23,7 +23,7 @@ from ..method.model import CausalModel
 from ..method.table import F64
 from ..outcomes import Words, words_of
 from ..wording import amount, listed, one_line, plural, short_names
-from .export import frame_of
+from .shown import frame_of
 
 LEAST_P = 0.001
 NAME_LETTERS = 30

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .fitting import fit
-    from .folder import FolderTransport, serve_folder
-    from .in_process import InProcess
+    from .folder import FolderTransport, InProcess, serve_folder
     from .site import Policy, Site
 
 __all__ = ["FolderTransport", "InProcess", "Policy", "Site", "fit", "serve_folder"]

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..wording import listed, one_line, quoted
-from . import masks
+from . import messages as masks
 from .messages import Message, MessageError, Step, decoded, digest_of
 from .requests import REQUESTS, Sizes
 from .site import refuse_name

@@ -6,8 +6,8 @@ end in an interval of time. A Gram matrix of n rows and k columns has k(k + 1)/2
 looked for in it once they are as many; so a site refuses one unless it has clearly more rows than columns.
 And since pairs of columns have sums of their own, a site counts its numbers: with more than
 half a one for each value that it holds, rows could be looked for in all of them together (results/sites).
-Where sums are masked (:mod:`.masks`) the coordinator sees those of all sites together, and a site asks only
-that it has enough rows itself, and that enough others take part.
+Where sums are masked (:mod:`.messages`) the coordinator sees those of all sites together, and a site asks
+only that it has enough rows itself, and that enough others take part.
 """
 
 from __future__ import annotations

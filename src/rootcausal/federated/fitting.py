@@ -32,8 +32,8 @@ from ..inputs.validate import old_model_kept
 from ..method.missing.sums import IncompleteRaw
 from ..method.moments import Columns, describe_columns
 from ..method.pipeline import Settings
-from ..method.population import ClassWeights
 from ..method.table import F64, RawTable
+from ..method.weighted import ClassWeights
 from ..screening.duplicates import is_copy
 from ..wording import quoted
 from .agreement import (
@@ -49,8 +49,7 @@ from .asking import SiteError, Sites, Transport
 from .disclosure import NUMBERS_A_VALUE
 from .heterogeneity import differences, in_words, remembered
 from .holdings import Agreed
-from .masks import room_of
-from .messages import Step
+from .messages import Step, room_of
 from .resampling import resampled
 from .tables import FederatedIncomplete, FederatedRaw, Rows, described_rows
 

@@ -24,7 +24,7 @@ from typing import BinaryIO
 
 from ..errors import InputError, MissingExtraError
 from ..wording import one_line, shown
-from .mailbox import end_file, session_in, write
+from .folder import end_file, session_in, write
 
 SECONDS_A_LOOK = 0.2
 SECONDS_TO_START = 120.0

@@ -20,7 +20,7 @@ from flwr.app import ConfigRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 
-from .mailbox import MODEL, SESSION, answer_file, end_file, is_session, read, request_file, session_in, write
+from .folder import MODEL, SESSION, answer_file, end_file, is_session, read, request_file, session_in, write
 
 RECORD = "rootcausal"
 SECONDS_A_LOOK = 0.3

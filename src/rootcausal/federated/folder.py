@@ -1,23 +1,81 @@
 """A folder as the way between coordinator and sites: a share, or what SFTP and mail bring; no port is opened.
 
-Files (:mod:`.mailbox`) are written whole, under another name first, and never changed. What is half there,
+Files are written whole, under another name first, and never changed. What is half there,
 changed, or under another name than its own is not taken until it is whole. All of a session stays in the
 folder: whoever is stopped, coordinator or site, reads what was said and goes on.
 """
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from uuid import uuid4
 
 from ..errors import InputError
+from ..files.writing import atomic_write
 from ..wording import one_line, quoted, shown
 from .asking import Accept, Save
-from .mailbox import END, MODEL, SESSION, answer_file, end_file, read, request_file, session_in, write
-from .messages import MessageError, decoded, digest_of
+from .messages import MOST_BYTES, MessageError, decoded, digest_of
 from .site import Site
+
+# The files by which messages travel: their names in a folder, and reading and writing them whole.
+#
+#     session                     which session is on; written by the coordinator
+#     <session>/requests/7.msg    the request with this number, the same for all sites
+#     <session>/answers/north/7.msg
+#     <session>/end               how it ended; the sites stop
+#     model.rci                   the model, for the sites to score their patients with
+#
+# Whoever only carries files needs this module and none of the method.
+
+SESSION = "session"
+END = "end"
+MODEL = "model.rci"
+_SESSION = re.compile(r"[0-9a-f]{32}")
+
+
+def request_file(folder: Path, session: str, number: int) -> Path:
+    """Where a request is, or will be."""
+    return folder / session / "requests" / f"{number}.msg"
+
+
+def answer_file(folder: Path, session: str, site: str, number: int) -> Path:
+    """Where a site's answer to it is, or will be."""
+    return folder / session / "answers" / site / f"{number}.msg"
+
+
+def end_file(folder: Path, session: str) -> Path:
+    """Where it says how a session ended, once it has."""
+    return folder / session / END
+
+
+def is_session(text: str) -> bool:
+    """Whether this is the name of a session, and so of a folder."""
+    return _SESSION.fullmatch(text) is not None
+
+
+def session_in(folder: Path) -> str | None:
+    """The session that is on in a folder, or the last one; None where there was none."""
+    text = (read(folder / SESSION) or b"").decode("ascii", "replace").strip()
+    return text if is_session(text) else None
+
+
+def read(path: Path) -> bytes | None:
+    """The bytes of a file; None where there is none yet, or it is too large to be a message."""
+    try:
+        return path.read_bytes() if path.stat().st_size <= MOST_BYTES else None
+    except OSError:
+        return None
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file whole, and its folder before it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as out:
+        out.write(content)
+
 
 SECONDS_A_LOOK = 0.05
 SECONDS_TO_WAIT = 3600.0
@@ -139,3 +197,26 @@ def _answered_before(path: Path, request: bytes) -> bool:
         return found is not None and decoded(found).of == digest_of(request)
     except MessageError:
         return False
+
+
+# Sites in this process: for tests, for a dry run, and to see what a fit would ask.
+
+#: What answers a request: :meth:`.site.Site.answer`.
+Answer = Callable[[bytes], bytes]
+
+
+class InProcess:
+    """Answers by call, one site after the other."""
+
+    def __init__(self, answers: Mapping[str, Answer]) -> None:
+        self._answers = dict(answers)
+
+    def begin(self, names: Sequence[str], anew: bool) -> str:
+        return uuid4().hex
+
+    def ask(self, number: int, request: bytes, names: Sequence[str], accept: Accept) -> dict[str, bytes]:
+        said = {name: self._answers[name](request) for name in names}
+        return {name: answer for name, answer in said.items() if not accept(name, answer)}
+
+    def finish(self, sentence: str, save: Save | None = None) -> None:
+        """Nobody waits."""

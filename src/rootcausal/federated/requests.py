@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..method.table import LARGEST
-from .masks import Narrow
-from .messages import MessageError, Step
+from .messages import MessageError, Narrow, Step
 
 Shape = tuple[int, ...]
 Check = Callable[[Any], bool]

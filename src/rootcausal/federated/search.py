@@ -17,10 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..method.moments import regressed_correlations
-from ..method.ordering.entropy import GAMMA, K1, K2, entropy, pair_score
-from ..method.ordering.levels import LevelEntropies
-from ..method.ordering.pair_search import penalties
-from ..method.ordering.search import ROUNDING, Root
+from ..method.ordering.pair_score import GAMMA, K1, K2, LevelEntropies, entropy, pair_score
+from ..method.ordering.search import ROUNDING, Root, penalties
 from ..method.table import F64, Index
 
 # A round looks ahead to so many roots, as long as it asks for no more sums than these: a round is worth about

@@ -22,8 +22,7 @@ from .disclosure import LEAST_ROWS, NUMBERS_A_VALUE, Minimum
 from .drawing import drawn_rows
 from .holdings import FOLLOW_UP, LABELS, NUMBER, Agreed, Holdings
 from .ledger import Ledger
-from .masks import KEY_BYTES, Masks
-from .messages import Message, MessageError, Step, decoded, digest_of
+from .messages import KEY_BYTES, Masks, Message, MessageError, Step, decoded, digest_of
 from .requests import TINY_LOGLIK, Request, request_of
 from .sums import Sums
 

@@ -15,9 +15,8 @@ from ..backends.choose import choose_table
 from ..method.missing.gaussian import JointGaussian
 from ..method.missing.pooled import PooledRaw, RawPart
 from ..method.missing.sums import DRAWS, Imputer, IncompleteRaw, View
-from ..method.population import ClassWeights
 from ..method.table import F64, ColumnMoments, Index, LossSums, RawTable, Table
-from ..method.weighted import Part, WeightedTable
+from ..method.weighted import ClassWeights, Part, WeightedTable
 from .disclosure import Minimum
 from .holdings import OpenRows
 from .messages import MessageError, Step

@@ -12,9 +12,9 @@ from ..backends.cpu.loops import COMPILED
 from ..method.missing.gaussian import JointGaussian
 from ..method.missing.sums import Imputer, JointSums, View
 from ..method.moments import regressed_correlations, residual_scale
-from ..method.ordering.entropy import block_penalties
-from ..method.population import ClassWeights
+from ..method.ordering.pair_score import block_penalties
 from ..method.table import F64, ColumnMoments, Index, KnownEntropies, LevelSums, LossSums
+from ..method.weighted import ClassWeights
 from .asking import Sites
 from .likelihood import Likelihood
 from .messages import Step

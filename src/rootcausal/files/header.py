@@ -18,8 +18,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..wording import listed, plural, quoted, shown
-from .cells import may_be_a_level, says_missing
-from .written_dates import is_written_date
+from .cells import is_written_date, may_be_a_level, says_missing
 
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
 # Of so many numbers it cannot be told that they count something.

@@ -16,17 +16,28 @@ from ..method.confounded_sets import Sets, check_sets
 from ..method.layout import Layout
 from ..method.missing.completion import Completion
 from ..method.model import CausalModel
+from ..method.model_parts import taken
 from ..method.ordering.precedence import Precedence
-from ..method.quantiles import STEPS, CohortQuantiles
-from ..method.schema import taken
+from ..method.reference_ranges import STEPS, CohortQuantiles
 from ..method.set_effects import SetEffects
 from ..method.table import F64
 from ..outcomes import OUTCOMES
 from ..outcomes.binary import BINARY
 from ..wording import plain
-from .array_archive import FileKind, read_archive, write_archive
-from .model_arrays import FITTED, RESAMPLES, array_names, is_seed, kinds_of, outcome_told_by, pack, unpack
-from .written_dates import ORDERS
+from .array_archive import (
+    FITTED,
+    RESAMPLES,
+    FileKind,
+    array_names,
+    is_seed,
+    kinds_of,
+    outcome_told_by,
+    pack,
+    read_archive,
+    unpack,
+    write_archive,
+)
+from .cells import ORDERS
 
 # Arrays that a file may lack, as one with the paper's attribution does.
 QUANTILES = ("value_quantiles", "error_quantiles")
@@ -190,7 +201,7 @@ def read(
 
     ``make`` raises ValueError, or what wrong types raise, where the parameters are none; so does ``known``,
     which takes what was known of the causal order and the names of the variables. For resamples to come back
-    to the last bit, linear algebra has to have one thread (see :func:`.model_arrays.unpack`).
+    to the last bit, linear algebra has to have one thread (see :func:`.array_archive.unpack`).
     """
 
     def restored(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Fitted:

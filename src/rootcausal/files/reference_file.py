@@ -15,8 +15,8 @@ from ..errors import InputError
 from ..method.layout import Layout
 from ..method.linear import check_moments, check_order
 from ..method.missing.completion import Completion
+from ..method.model_parts import check_part, flattened, names_of, taken, unflattened
 from ..method.ordering.precedence import Precedence
-from ..method.schema import check_part, flattened, names_of, taken, unflattened
 from ..nonlinear.mechanism import NonlinearMechanism
 from .array_archive import FileKind, read_archive, write_archive
 from .model_file import (

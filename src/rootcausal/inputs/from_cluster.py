@@ -62,7 +62,7 @@ from .rules import (
     suspected_copies,
 )
 from .target import one_spelling
-from .weights_there import WeighedFrame
+from .weights import WeighedFrame
 
 SECONDS_TO_CONNECT = 20
 

@@ -12,10 +12,16 @@ import numpy as np
 
 from ..errors import InputError, warn
 from ..files.arrow import pa, pc
-from ..files.cells import is_unclear, refuse_unclear, with_decimal_commas
+from ..files.cells import (
+    Order,
+    in_days,
+    in_days_of_the_cohort,
+    is_unclear,
+    refuse_unclear,
+    with_decimal_commas,
+)
 from ..files.header import TableFile
 from ..files.tables import column_names, read_columns, stream_columns
-from ..files.written_dates import Order, in_days, in_days_of_the_cohort
 from ..method.table import LARGEST, Index
 from ..wording import listed, quoted, shown
 from .cells import Cells, Found, of_arrow, typed
@@ -23,8 +29,8 @@ from .encoding import Encoding, cells_of_levels
 from .infer_types import read_cells
 from .kinds import Variable
 from .knowledge import note_known
-from .limits import as_limits
 from .matrices import first_strange, warn_of_lacking, warn_of_nearest, warn_of_unseen
+from .measurement import as_limits
 from .outcomes import ChosenOutcome, Mask, OutcomeCells, OutcomeColumns, numbers_in, texts_in
 from .patients import Patients, note_usable_readings, readings_of
 from .roles import (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..files.cells import may_be_a_level, says_missing
-from ..name_hints.words import tokens, words
+from ..name_hints.columns import tokens, words
 
 # Shorter words in the name of a column are no topic that a label could repeat.
 LETTERS_OF_A_TOPIC = 4

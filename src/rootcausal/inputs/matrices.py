@@ -16,14 +16,13 @@ from ..method.confounded_sets import Merged
 from ..method.layout import Layout
 from ..method.missing.completion import Completion
 from ..method.model import CausalModel
-from ..method.quantiles import CohortQuantiles
-from ..method.reference_ranges import FAR_SD, Factor, Unlike, Usual
+from ..method.reference_ranges import FAR_SD, CohortQuantiles, Factor, Unlike, Usual
 from ..method.table import F64, Index
 from ..wording import listed, quoted
 from .cells import Found, Texts
 from .encoding import Encoding, from_logarithms
 from .from_frame import as_frame, column_names, names_of, of_array, of_frame, variables
-from .limits import read_at_limits
+from .measurement import read_at_limits
 from .roles import AS_FITTED, spelt_otherwise
 from .rules import (
     NAMED_AT_MOST,

@@ -17,7 +17,6 @@ from ..outcomes.ordinal import MOST_STAGES, Ordinal
 from ..wording import listed, one_line, plain, plural, quoted
 from .from_frame import own_name
 from .kinds import variable_of_counts
-from .label_groups import label_key
 from .labels import text_of
 from .outcomes import (
     Ask,
@@ -35,7 +34,7 @@ from .outcomes import (
     whole_numbers,
 )
 from .rules import Findings
-from .target import of_one_kind, refuse_unlabelled, row_labels
+from .target import label_key, of_one_kind, refuse_unlabelled, row_labels
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,15 +17,15 @@ from ..method.layout import Layout
 from ..method.missing.sums import IncompleteRaw
 from ..method.moments import Columns
 from ..method.outcome import Outcome
-from ..method.row_weights import RowWeights
 from ..method.set_effects import SetEffects
 from ..method.table import F64, Index, RawTable
+from ..method.weighted import RowWeights
 from .cells import Found
 from .encoding import Encoding
 from .from_frame import as_frame, column_names, names_of, of_array, of_frame, set_names, variables
 from .infer_types import infer_types, put_on_log_scale
 from .kinds import ColumnHints, Said, Variable
-from .limits import limits_by_place, put_limits, read_at_limits
+from .measurement import limits_by_place, put_limits, read_at_limits
 from .rules import (
     IN_PYTHON,
     Advice,
@@ -144,7 +144,7 @@ class Patients:
         Sentences on what else was done when reading.
     reading : dict
         What of the reading the results depend on: ``na``, ``groups``, ``origins``, ``date_orders`` (see
-        :mod:`rootcausal.files.written_dates`); and what tells of them: what the outcome is ``called``, and
+        :mod:`rootcausal.files.cells`); and what tells of them: what the outcome is ``called``, and
         its ``unit``.
     preflight : tuple of str
         Sentences on what to doubt in the columns of a cohort.

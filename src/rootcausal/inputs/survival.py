@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import InputError, LabelWarning, RootCausalWarning, caller
 from ..method.table import F64, Index
-from ..name_hints.words import tokens, words
+from ..name_hints.columns import tokens, words
 from ..outcomes.follow_up import Clock, Spans, outlived, without_a_start
 from ..outcomes.survival import FEWEST_EVENTS, Survival
 from ..wording import listed, plain, plural, quoted

@@ -14,7 +14,6 @@ from ..files.cells import is_missing
 from ..method.table import F64, Index
 from ..outcomes.survival import FEWEST_EVENTS
 from ..wording import amount, listed, one_line, pasted, plural, quoted, shown
-from .label_groups import label_key
 from .labels import place_of_disease, text_of
 from .outcomes import (
     ChosenOutcome,
@@ -29,7 +28,7 @@ from .outcomes import (
 )
 from .rules import NAMED_AT_MOST, Findings
 from .survival import OTHERS, FollowUp, refuse_late_start
-from .target import MOST_LABELS
+from .target import MOST_LABELS, label_key
 
 
 @dataclass(frozen=True)
@@ -289,8 +288,7 @@ def _counted(rows: Sequence[tuple[str, int]]) -> str:
 
 
 def _times(column: Any, name: str, path: str | PathLike[str]) -> F64:
-    from ..files.cells import holds_dates
-    from ..files.written_dates import holds_written_dates
+    from ..files.cells import holds_dates, holds_written_dates
 
     if holds_dates(column) or holds_written_dates(column):
         example = next((cell for cell in column.to_pylist() if cell is not None), "")

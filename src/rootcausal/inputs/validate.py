@@ -14,17 +14,17 @@ from ..backends.choose import check_backend, choose_table, without_gpu
 from ..errors import InputError, MissingExtraError
 from ..method.missing.sums import IncompleteRaw
 from ..method.moments import Columns, describe_columns
-from ..method.row_weights import RowWeights
 from ..method.set_effects import SetEffects
 from ..method.table import F64, LARGEST, Index, RawTable
+from ..method.weighted import RowWeights
 from .encoding import Encoding
 from .from_frame import set_names, with_ids
 from .kinds import ColumnHints
 from .knowledge import Knowledge, precedence_of
+from .measurement import noise_of, refuse_impossible
 from .outcomes import Known, Target
 from .patients import Cohort, Patients, note_usable_readings, patients_of, readings_for_fit
-from .reliability import noise_of, refuse_impossible
-from .repeated_ids import warn_of_no_patients
+from .roles import warn_of_no_patients
 from .rules import Findings, note_columns, note_empty, note_not_finite
 from .weights import Weighing
 

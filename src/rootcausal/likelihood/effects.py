@@ -27,9 +27,15 @@ from ..outcomes.matched import IS_CASE, Matched, of_sets, told_apart
 from ..outcomes.ordinal import Ordinal
 from ..outcomes.survival import Survival
 from ..resampling.training_rows import TrainingRows
-from .completed import copies, n_copies
-from .likelihoods import HazardLikelihood, Likelihood, LogitLikelihood, LossLikelihood
-from .maximum import maximum
+from .likelihoods import (
+    HazardLikelihood,
+    Likelihood,
+    LogitLikelihood,
+    LossLikelihood,
+    copies,
+    maximum,
+    n_copies,
+)
 from .traces import by_patient, traces
 
 FIRTH, LEAST_SQUARES, UNPENALIZED = "Firth", "least squares", "maximum likelihood"

@@ -16,15 +16,14 @@ import numpy as np
 
 from ..errors import InputError
 from ..method.model_parts import Attribution
-from ..method.population import ClassWeights
 from ..method.table import F64
+from ..method.weighted import ClassWeights
 from ..outcomes.follow_up import Spans
 from ..outcomes.survival import HazardAttribution
 from ..resampling.cross_validation import Fold, fold_by_fold
 from ..resampling.training_rows import TrainingRows
 from ..wording import listed, percent
-from .likelihoods import HazardLikelihood, Likelihood, LogitLikelihood
-from .maximum import maximum
+from .likelihoods import HazardLikelihood, Likelihood, LogitLikelihood, maximum
 
 FOLDS, SEED = 5, 0
 # With fewer patients of a kind, or events, there is no curve to see.

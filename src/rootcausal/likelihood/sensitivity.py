@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from ..method.model import CausalModel
-from ..method.row_weights import rows_that_tell
+from ..method.weighted import rows_that_tell
 from .effects import Effects
 
 LEVEL = 0.05

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..method.ordering.entropy import GAUSSIAN, entropy
+from ..method.ordering.pair_score import GAUSSIAN, entropy
 from ..method.table import F64, Index
 
 # Of standardized shocks, beyond which a bend goes on as a constant: one far patient would decide it.

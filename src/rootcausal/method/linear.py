@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg.blas import dtrsm
 
-from .model_parts import LINEAR, ArrowCurve
+from .model_parts import LINEAR, LOWER, UPPER, Array, ArrowCurve
 from .moments import EXHAUSTED, reach
-from .schema import LOWER, UPPER, Array
 from .table import F64, Index
 
 MOST_COLUMNS = 10_000_000

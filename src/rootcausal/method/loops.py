@@ -12,8 +12,8 @@ from typing import NamedTuple
 from .attribution.ancestors import Traced, trace_back
 from .attribution.spike_slab import Posterior, Prior, infer
 from .moments import ClassTest, TakeOut, class_test, take_out
-from .ordering.pair_search import PLAIN as PLAIN_ACCOUNTS
-from .ordering.pair_search import Accounts
+from .ordering.search import PLAIN as PLAIN_ACCOUNTS
+from .ordering.search import Accounts
 from .table import F64
 
 
@@ -21,7 +21,7 @@ class Loops(NamedTuple):
     """Those of the sharp attribution, each as its namesake in :mod:`rootcausal.method.attribution.spike_slab`
     and :mod:`rootcausal.method.attribution.ancestors`.
 
-    And the accounts of a search by pairs (:mod:`rootcausal.method.ordering.pair_search`), and the moments
+    And the accounts of a search by pairs (:mod:`rootcausal.method.ordering.search`), and the moments
     between two rounds.
     """
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from .grouping import Grouping
 from .layout import Layout
-from .model_parts import ArrowCurve, Attribution, Mechanism, Sampled
-from .schema import check_part
+from .model_parts import ArrowCurve, Attribution, Mechanism, Sampled, check_part
 from .table import F64, LARGEST, Index
 
 # Rows scored at once: their errors stay in cache between the steps.

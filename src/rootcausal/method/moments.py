@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr
 
-from .population import ClassWeights
 from .table import F64, LARGEST, ColumnMoments, Described, Index
+from .weighted import ClassWeights
 
 # A standard deviation this small beside the mean is rounding, not variation.
 FLAT = 2 * np.finfo(float).eps

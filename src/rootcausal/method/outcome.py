@@ -13,8 +13,8 @@ import numpy as np
 from .loops import Loops
 from .model_parts import Attribution
 from .moments import Columns
-from .population import ClassWeights
 from .table import F64, ColumnMoments, Index, LossSums, Table
+from .weighted import ClassWeights
 
 
 class Screen(Protocol):

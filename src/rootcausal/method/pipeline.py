@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
-from .attribution.left_out import ancestors_left_out
+from .attribution.direct_causes import ancestors_left_out
 from .attribution.regression import WEAK_PENALTY, regress, separates
 from .attribution.sparse import EXPECTED_CAUSES_OF_D, attribute
 from .attribution.spike_slab import Prior
@@ -24,8 +24,8 @@ from .model_parts import Attribution, Mechanism
 from .moments import Columns
 from .ordering.ordering import OnRound, Ordering, Variant, order_columns
 from .outcome import Outcome
-from .population import ClassWeights
 from .table import F64, Index, RawTable
+from .weighted import ClassWeights
 
 # Where the level of the test was not chosen, none is dropped of up to so many variables. Of more, about so
 # many that have no effect may pass, and the level is at least that of the paper.

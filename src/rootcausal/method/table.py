@@ -267,7 +267,7 @@ class Table(Protocol):
     def block_penalties(
         self, sums: Any, own: F64, n_rows: int, known: KnownEntropies | None = None
     ) -> tuple[F64, F64, Any]:
-        """:func:`rootcausal.method.ordering.entropy.block_penalties` where the sums are; consumes them.
+        """:func:`rootcausal.method.ordering.pair_score.block_penalties` where the sums are; consumes them.
 
         ``given`` may stay on the device (see :meth:`to_host`).
         """

@@ -7,8 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .exogenous import says_first, says_unchanging
-from .words import tokens, words
+from .columns import says_first, says_unchanging, tokens, words
 
 # Words before the number of a visit, and which of them count the same; a letter may mean something else.
 _VISIT_WORDS = {

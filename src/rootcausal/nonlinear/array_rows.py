@@ -10,7 +10,7 @@ import numpy as np
 
 from ..method.table import F64, Index, Table
 from .curves import Splines
-from .memory_rows import LEAST_LIKELY, MemoryRows, codes_of, sampled
+from .memory_rows import LEAST_LIKELY, MemoryRows, around, codes_of, sampled
 from .ranks import ROUNDING, between, ranks_of
 from .rows import (
     LARGEST_LOG_SPREAD,
@@ -23,9 +23,8 @@ from .rows import (
     SharedSums,
     Told,
 )
-from .rows_in_memory import around
 from .scales import with_scales
-from .spacing import BINS, STRETCH
+from .sum_kernels import BINS, STRETCH
 from .ties import Heaps, grid_counts
 
 # Terms of several designs that are there at once: 1 GB.

@@ -16,14 +16,12 @@ import numpy as np
 
 from ..backends.cpu.on_demand import in_threads
 from ..method.linear import NOTABLE_LOG_ODDS
-from ..method.model_parts import LINEAR, NONLINEAR, Attribution, Mechanism, Sampled
-from ..method.schema import MODEL, Array
+from ..method.model_parts import LINEAR, MODEL, NONLINEAR, Array, Attribution, Mechanism, Sampled
 from ..method.table import F64, LARGEST, Index
 from .coalitions import Coalitions, Room, Rows
-from .compiled_mechanism import CompiledMechanism
 from .curves import KNOTS, PIECES, curve_at, pieces_at
 from .fitting import HETEROSCEDASTIC, POST_NONLINEAR
-from .mechanism import LARGEST_COEFFICIENT, NonlinearMechanism
+from .mechanism import LARGEST_COEFFICIENT, CompiledMechanism, NonlinearMechanism
 from .rows import PRODUCT_WITHIN
 from .scales import SCORES
 from .shapley import AVERAGED_OVER, SEED, Match, people

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..backends.cpu.compiler import compiled
-from ..backends.cpu.power_of_two import FASTMATH
+from ..backends.cpu.compiler import FASTMATH, compiled
 from ..method.table import F64, Index
 from .coalitions import LANES, REPLICATES, Games, Room, Rows
-from .compiled_mechanism import CompiledMechanism
+from .mechanism import CompiledMechanism
 from .propagation_kernels import FUSED, add_curves, add_products, copy, fill, predict, propagate
 
 

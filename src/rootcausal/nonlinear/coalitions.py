@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..method.table import F64, Index
-from .compiled_mechanism import CompiledMechanism
+from .mechanism import CompiledMechanism
 
 # People whose errors were drawn take part so many at a time, in turns of independent replicates.
 LANES = 64

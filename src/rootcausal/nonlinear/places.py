@@ -13,8 +13,8 @@ from ..errors import InputError
 from ..method.table import Table
 from ..method.weighted import Part
 from .array_rows import ArrayPlain, room_for
+from .memory_rows import HeldRows, parts_of, with_outcomes
 from .rows import PlainRows
-from .rows_in_memory import HeldRows, parts_of, with_outcomes
 from .scattered import Scattered, ScatteredPlain, Where
 
 

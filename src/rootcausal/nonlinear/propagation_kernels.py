@@ -11,11 +11,10 @@ import math
 
 import numpy as np
 
-from ..backends.cpu.compiler import compiled
-from ..backends.cpu.power_of_two import LOG2_E, power_of_two
+from ..backends.cpu.compiler import LOG2_E, compiled, power_of_two
 from ..method.table import F64, Index
 from .coalitions import LANES, Room, Rows
-from .compiled_mechanism import CompiledMechanism
+from .mechanism import CompiledMechanism
 from .scales import SCORES, STEP, STEPS_OF_TAILS
 
 # Multiply-adds may be fused; sums stay in order.

@@ -19,10 +19,9 @@ from ..backends.cpu.loops import COMPILED
 from ..method.loops import Loops
 from ..method.table import F64, Index, LossSums
 from .curves import Splines
-from .memory_rows import MemoryRows, sampled
+from .memory_rows import HeldRows, MemoryRows, sampled
 from .ranks import quantiles_by_counts
 from .rows import Around, Designs, LevelledSums, Told
-from .rows_in_memory import HeldRows
 from .ties import Heaps, Seen
 
 # Designs of one request: so many that the answers of a place, the longest of which are histograms, take 8 MB.
@@ -149,7 +148,7 @@ def _ranked_errors(told: Sequence[Told], rows: MemoryRows, where: Where) -> Rank
 
 @dataclass(frozen=True, eq=False)
 class ScatteredPlain:
-    """See :class:`.rows.PlainRows`: each place has :class:`.rows_in_memory.HeldRows`."""
+    """See :class:`.rows.PlainRows`: each place has :class:`.memory_rows.HeldRows`."""
 
     places: Places
     n_columns: int

@@ -23,7 +23,7 @@ from scipy.stats import qmc
 from ..backends.cpu.on_demand import in_threads
 from ..method.table import F64, Index
 from .coalitions import LANES, REPLICATES, Coalitions, Room, Rows
-from .compiled_mechanism import CompiledMechanism
+from .mechanism import CompiledMechanism
 
 # Others that each person of the first block is compared with, to know what is noise for all patients alike;
 # with every doubling of the blocks half as many, but no fewer than so many.

@@ -13,11 +13,10 @@ from scipy.special import expit
 from ..method.attribution.regression import Coefficients, regress
 from ..method.linear import NOTABLE_LOG_ODDS
 from ..method.loops import Loops
-from ..method.model_parts import Attribution
+from ..method.model_parts import MODEL, Array, Attribution
 from ..method.moments import ROWS_PER_CLASS, ClassMoments, Columns, welch_p_values
-from ..method.population import ClassWeights
-from ..method.schema import MODEL, Array
 from ..method.table import F64, ColumnMoments, Index, LossSums, Table
+from ..method.weighted import ClassWeights
 from ..wording import percent, share
 from .base import (
     BRIER,

@@ -14,10 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..method.loops import Loops
-from ..method.model_parts import Attribution
-from ..method.population import ClassWeights
-from ..method.schema import MODEL, Array
+from ..method.model_parts import MODEL, Array, Attribution
 from ..method.table import F64, LARGEST, Index, LossSums, Table
+from ..method.weighted import ClassWeights
 from .base import Fold, Proportional, Scored, Specification, is_positive, mean_square
 from .simulated import Asked, Drawn, Population
 from .words import ITS_OWN, Words, wrapped

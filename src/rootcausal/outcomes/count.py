@@ -18,10 +18,9 @@ from scipy.special import gammaln
 
 from ..method.attribution.regression import WEAK_PENALTY, shrunken
 from ..method.linear import NOTABLE_LOG_ODDS
-from ..method.model_parts import Attribution
-from ..method.population import ClassWeights
-from ..method.schema import MODEL, Array
+from ..method.model_parts import MODEL, Array, Attribution
 from ..method.table import F64, LARGEST_LOG_HAZARD, Index, LossSums, Table
+from ..method.weighted import ClassWeights
 from .base import (
     MOST_LOG_ODDS,
     Fold,

@@ -14,10 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..method.linear import NOTABLE_LOG_ODDS
-from ..method.model_parts import Attribution
-from ..method.population import ClassWeights
-from ..method.schema import Array
+from ..method.model_parts import Array, Attribution
 from ..method.table import F64, LARGEST_LOG_HAZARD, Index, LossSums, Table
+from ..method.weighted import ClassWeights
 from .base import MOST_LOG_ODDS, Fold, Proportional, Scored, Specification, TableLoss, mean_of_folds
 from .words import ITS_OWN, Words, fold, log_odds_words, wrapped
 

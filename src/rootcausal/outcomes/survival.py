@@ -15,10 +15,9 @@ import numpy as np
 
 from ..errors import InputError
 from ..method.linear import NOTABLE_LOG_ODDS
-from ..method.model_parts import Attribution
-from ..method.population import ClassWeights
-from ..method.schema import MODEL, Array
+from ..method.model_parts import MODEL, Array, Attribution
 from ..method.table import F64, LARGEST_LOG_HAZARD, Index, LossSums, Table
+from ..method.weighted import ClassWeights
 from ..wording import one_line, percent
 from .base import (
     BRIER,

@@ -19,18 +19,35 @@ import numpy as np
 
 from ..errors import InputError
 from ..explaining.graph import graph_of, graph_without_outcome
-from ..explaining.similarity import similarity_order
+from ..explaining.shown import similarity_order
 from ..inputs.from_frame import names_of
 from ..outcomes.survival import HazardAttribution
 from ..wording import shortened, together
-from .axes import average_of, axis_words, name_rows, name_steps, patient_called, reached
-from .forest import draw_forest
 from .graph import draw_graph
+from .marks import bars_of, draw_bar, draw_forest, draw_swarm, unordered_of
 from .mechanism import mechanism as mechanism
-from .names import NAME_LIMIT, Names, as_shown, names_shown, with_labels, with_units
-from .style import HARMFUL, HARMFUL_LIGHT, INK, diverging, new_axes, strongest, value_bar, whisker
-from .swarm import draw_swarm, unordered_of
-from .waterfall import bars_of, draw_bar
+from .style import (
+    HARMFUL,
+    HARMFUL_LIGHT,
+    INK,
+    NAME_LIMIT,
+    Names,
+    as_shown,
+    average_of,
+    axis_words,
+    diverging,
+    name_rows,
+    name_steps,
+    names_shown,
+    new_axes,
+    patient_called,
+    reached,
+    strongest,
+    value_bar,
+    whisker,
+    with_labels,
+    with_units,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

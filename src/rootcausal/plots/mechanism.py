@@ -15,8 +15,7 @@ from ..inputs.levels import codes_of, level_texts
 from ..method.model import CausalModel
 from ..method.model_parts import HETEROSCEDASTIC, NONLINEAR, POST_NONLINEAR
 from ..method.table import F64
-from .names import Names, names_shown, with_labels, with_units
-from .style import ADJUSTED, INK, new_axes
+from .style import ADJUSTED, INK, Names, names_shown, new_axes, with_labels, with_units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

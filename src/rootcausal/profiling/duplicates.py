@@ -11,8 +11,7 @@ import numpy as np
 
 from ..inputs.kinds import MOST_LEVELS
 from ..method.table import F64, LARGEST
-from ..name_hints.columns import says_id, says_site
-from ..name_hints.exogenous import says_treatment
+from ..name_hints.columns import says_id, says_site, says_treatment
 from ..screening.duplicates import (
     ROUNDED,
     ROWS_A_LEVEL,
@@ -26,8 +25,7 @@ from ..screening.duplicates import (
     unit,
 )
 from ..wording import filled, listed, plural, quoted
-from .column_types import FITTED, Shape, is_row_number
-from .counts import Counted, as_text
+from .column_types import FITTED, Counted, Shape, as_text, is_row_number
 from .findings import Finding, about
 
 # Columns whose random projections differ by less may be copies, and are compared in full.

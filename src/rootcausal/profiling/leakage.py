@@ -12,11 +12,12 @@ from scipy.stats import rankdata
 
 from ..inputs.kinds import MOST_LEVELS
 from ..method.table import Index
-from ..name_hints.columns import are_years, near, says_year
-from ..name_hints.endpoints import (
+from ..name_hints.columns import (
+    are_years,
     counterparts,
     ends_beside,
     level_says_end,
+    near,
     of_another_event,
     of_series,
     says_accrued,
@@ -24,6 +25,7 @@ from ..name_hints.endpoints import (
     says_during,
     says_end,
     says_whether,
+    says_year,
     time_of,
 )
 from ..name_hints.visits import measured_later, visits_from
@@ -42,8 +44,7 @@ from ..screening.leakage import (
     share_equal,
 )
 from ..wording import one_line, plural, quoted
-from .column_types import FITTED, Shape
-from .counts import Counted, as_text
+from .column_types import FITTED, Counted, Shape, as_text
 from .duplicates import says_missing_of
 from .findings import Finding, about
 from .missing_codes import not_known

@@ -10,8 +10,7 @@ from ..inputs.cells import limit_in
 from ..inputs.kinds import NO_LIMITS, Limits
 from ..screening.resolution import piles_of, written
 from ..wording import listed, plural, quoted
-from .column_types import Shape
-from .counts import Counted
+from .column_types import Counted, Shape
 from .findings import Finding, columns_in_words
 
 NAME = "limit"

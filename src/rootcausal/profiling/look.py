@@ -13,25 +13,31 @@ from ..inputs.kinds import Kind
 from ..inputs.outcomes import Said
 from ..method.table import Index
 from ..wording import listed, plural
-from .column_types import FITTED, ColumnFacts, Shape, days_since, facts_of, shape_of
-from .counts import Counted, counted_of
-from .duplicates import find_coarser, find_computed, find_copies, find_recorded, find_repeated_rows
-from .findings import Finding
-from .follow_up import (
+from .column_types import FITTED, ColumnFacts, Counted, Shape, counted_of, days_since, facts_of, shape_of
+from .designs import (
     FOLLOW_UP,
+    OF_SETS,
+    SetsSeen,
     as_event,
     ends_of_intervals,
     event_codes,
+    find_copies_in_sets,
     find_event,
     find_intervals,
+    find_lacking,
     find_late_events,
     find_no_start,
     find_pair,
+    find_sets,
     in_words,
     pairs_of,
+    seen_as_sets,
+    sets_among,
     time_beside,
     times_of,
 )
+from .duplicates import find_coarser, find_computed, find_copies, find_recorded, find_repeated_rows
+from .findings import Finding
 from .leakage import (
     CASES,
     EVENTS,
@@ -44,15 +50,6 @@ from .leakage import (
     find_telling_absence,
 )
 from .limits import find_limits
-from .matched import (
-    OF_SETS,
-    SetsSeen,
-    find_copies_in_sets,
-    find_lacking,
-    find_sets,
-    seen_as_sets,
-    sets_among,
-)
 from .missing_codes import find_codes, find_survey_weights, find_unmeasured, find_zeros
 from .single_columns import (
     find_dates,

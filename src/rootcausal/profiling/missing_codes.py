@@ -11,11 +11,9 @@ import numpy as np
 
 from ..files.cells import may_be_a_level, says_missing
 from ..inputs.kinds import MOST_LEVELS, MOST_ORDINAL_NUMBERS
-from ..name_hints.columns import says_lab, says_year
-from ..name_hints.words import tokens
+from ..name_hints.columns import says_lab, says_year, tokens
 from ..wording import plural, quoted
-from .column_types import FITTED, Shape
-from .counts import Counted, as_text
+from .column_types import FITTED, Counted, Shape, as_text
 from .findings import Finding, about
 from .limits import says_limit
 

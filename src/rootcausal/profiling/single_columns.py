@@ -9,18 +9,24 @@ import numpy as np
 
 from ..errors import InputError
 from ..files.cells import says_missing
-from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, variable_of_counts
-from ..inputs.ranges import order_of_ranges
-from ..inputs.repeated_ids import differing, in_words, unique_within
+from ..inputs.kinds import MOST_LEVELS, TOO_MANY_LEVELS, order_of_ranges, variable_of_counts
+from ..inputs.roles import differing, in_words, unique_within
 from ..inputs.rules import MOSTLY_MISSING
 from ..method.table import F64, LARGEST, Index
-from ..name_hints.columns import says_codes, says_id, says_order, says_patient, says_person, says_site
-from ..name_hints.endpoints import says_end
-from ..name_hints.exogenous import says_first
-from ..name_hints.words import tokens, words
+from ..name_hints.columns import (
+    says_codes,
+    says_end,
+    says_first,
+    says_id,
+    says_order,
+    says_patient,
+    says_person,
+    says_site,
+    tokens,
+    words,
+)
 from ..wording import amount, listed, one_line, plural, quoted
-from .column_types import FITTED, Shape, is_row_number
-from .counts import Counted, as_text
+from .column_types import FITTED, Counted, Shape, as_text, is_row_number
 from .duplicates import keys_of
 from .findings import Finding, about
 from .missing_codes import not_known

@@ -7,20 +7,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..inputs.binary import chosen_ratio
 from ..inputs.kinds import levels_in_order
 from ..inputs.labels import ANSWERS, asks_who_is_well, place_of_disease, place_of_health, says_ill
-from ..inputs.sampling import chosen_ratio
 from ..inputs.target import one_spelling
 from ..method.moments import ROWS_PER_CLASS
 from ..method.table import Index
-from ..name_hints.endpoints import says_end
-from ..name_hints.exogenous import says_first
+from ..name_hints.columns import says_end, says_first
 from ..name_hints.visits import measured_first
 from ..outcomes.ordinal import MOST_STAGES
 from ..screening.leakage import begins_within
 from ..wording import amount, listed, plural, quoted
-from .column_types import Shape, is_row_number
-from .counts import Counted, as_text
+from .column_types import Counted, Shape, as_text, is_row_number
 from .findings import Finding
 
 # With more labels a target is a code of something else, or a number.

@@ -16,19 +16,33 @@ from ..explaining.summary import HIDDEN_NOTE
 from ..inputs.weights import in_words as weights_in_words
 from ..likelihood.recalibration import in_words
 from ..method.model import CausalModel
-from ..method.quantiles import CohortQuantiles
+from ..method.reference_ranges import CohortQuantiles
 from ..method.table import F64, Index
 from ..outcomes import Words, words_of
 from ..resampling.halves import Halves
 from ..version import __version__
 from ..wording import plain
-from .checks_view import checks_facts, variables_by_column
-from .cohort_view import cohort_facts
-from .graph_view import graph_facts
-from .level_view import not_measured, predictors_by_level, shown_data, shown_quantiles
-from .outcome_view import origin_of, outcome_blocks, outcome_facts, page_words, predictions
-from .set_view import places_shown, set_facts, set_notes, set_quantiles
-from .variable_view import expected_values, variable_facts
+from .views import (
+    checks_facts,
+    cohort_facts,
+    expected_values,
+    graph_facts,
+    not_measured,
+    origin_of,
+    outcome_blocks,
+    outcome_facts,
+    page_words,
+    places_shown,
+    predictions,
+    predictors_by_level,
+    set_facts,
+    set_notes,
+    set_quantiles,
+    shown_data,
+    shown_quantiles,
+    variable_facts,
+    variables_by_column,
+)
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnosis

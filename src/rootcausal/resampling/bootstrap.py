@@ -4,7 +4,7 @@ Each resample draws as many patients as the cohort has, with replacement, and sc
 errors and attributes anew, so that intervals carry the doubt of every step but one: the mechanism is that of
 the fit, also where it was chosen among two. With a prevalence, cases and controls were sampled apart, and so
 they are drawn (stratified resampling). Where patients have several rows, patients are drawn, each with all of
-its rows (:mod:`rootcausal.resampling.cluster_bootstrap`). A generator is spawned from the seed by the number
+its rows (:mod:`rootcausal.resampling.bootstrap`). A generator is spawned from the seed by the number
 of the resample: the answer is the same whatever the number of jobs, and the first 200 of 1,000 resamples are
 the 200 of a shorter run.
 """
@@ -26,23 +26,191 @@ import numpy as np
 from joblib import delayed, effective_n_jobs
 
 from ..backends.blas import one_blas_thread
-from ..backends.choose import one_thread
+from ..backends.choose import choose_table, one_thread, whole_rows
 from ..errors import InputError
-from ..files.model_arrays import MOST_RESAMPLES, is_seed
+from ..files.array_archive import (
+    MOST_RESAMPLES,
+    RESAMPLES,
+    FileKind,
+    array_names,
+    is_seed,
+    kinds_of,
+    pack,
+    read_archive,
+    unpack,
+    write_archive,
+)
 from ..files.writing import check_can_write
 from ..method.arrows import arrows_into_outcome, count_arrows
 from ..method.missing.measurement import drawn_noise
+from ..method.missing.sums import IncompleteRaw
 from ..method.model import CausalModel
+from ..method.moments import Columns, columns_about, describe_columns
 from ..method.outcome import Outcome
-from ..method.table import F64, Index
+from ..method.pipeline import Learned, Settings
+from ..method.table import F64, Index, RawTable
+from ..method.weighted import ClassWeights
+from ..nonlinear.learning import learn_mechanism
 from ..progress.bars import counting_progress
 from ..progress.workers import in_workers
 from ..version import __version__
 from ..wording import one_line, plain, shown
-from .bootstrap_file import Resamples, read_resamples, write_resamples
-from .cluster_bootstrap import MAX_DRAWS, draw_patients
-from .learning import learn_from
 from .training_rows import TrainingRows
+
+# A model of some of the rows of a fit: what resamples and cross-validation have in common.
+
+
+class LearnedFrom(NamedTuple):
+    """What was learned, from which columns of the table, and what the outcome of these rows is like."""
+
+    learned: Learned
+    columns: Index
+    outcome: Outcome
+
+
+def learn_from(cohort: TrainingRows, rows: Index, settings: Settings) -> LearnedFrom:
+    """Learn from some rows, each as often as it is named, what a fit would have learned from them."""
+    y = cohort.y[rows]
+    outcome, weights = cohort.outcome_of(rows)
+    varies = cohort.varying(rows)
+    all_vary = varies.size == cohort.X.shape[1]
+    layout = cohort.layout
+    if layout is not None and not all_vary:
+        layout = layout.take(varies)
+    raw: RawTable | IncompleteRaw
+    if cohort.whole:
+        # An index will do for a copy of the rows, unless a column has to go as well.
+        X, some = (cohort.X, rows) if all_vary else (cohort.X[rows[:, None], varies], None)
+        raw = whole_rows(cohort.backend, X, outcome.rows(y), some, weights)
+        columns = _described(raw, settings.prevalence, cohort.near[varies])
+    else:
+        inexact = layout is not None and not layout.exact
+        raw = choose_table(cohort.backend, cohort.X[rows[:, None], varies], outcome.rows(y), inexact, weights)
+        columns = describe_columns(raw, settings.prevalence)
+    return LearnedFrom(learn_mechanism(raw, columns, settings, None, layout, outcome), varies, outcome)
+
+
+def _described(raw: RawTable | IncompleteRaw, prevalence: float | None, near: F64) -> Columns:
+    """What the columns are like, by one pass over the rows where ``near`` (q,) is near their means."""
+    about = raw.column_moments(near)
+    columns = columns_about(near, about, ClassWeights.of(prevalence, about.count), raw.shape[0])
+    # One value that is far from all others may have taken the mean of the cohort with it.
+    if (np.abs(columns.mean - near) <= columns.sd).all():
+        return columns
+    return describe_columns(raw, prevalence)
+
+
+# Resamples of patients who have several rows (the cluster bootstrap; Davison & Hinkley 1997, 3.8).
+#
+# As many patients as the cohort has are drawn with replacement, and each comes with all of its rows, so
+# that rows of one patient, which are alike, count as one piece of evidence. A resample may thus have more
+# or fewer rows than the cohort.
+#
+# Where cases and controls were sampled apart, patients are drawn within the two kinds. A patient with rows
+# of both classes, healthy once and ill later, is a case: it was for the disease that the study took such
+# patients.
+
+MAX_DRAWS = 1000
+# One patient drawn again and again would look like certainty.
+LEAST_PATIENTS = 2
+
+
+def draw_patients(
+    y: np.ndarray, groups: Index, rng: np.random.Generator, outcome: Outcome, *, by_class: bool
+) -> Index:
+    """Row numbers of a resample that a model can be learned from.
+
+    Parameters
+    ----------
+    y : (n,) or (n, 2) what is known of the outcome; labels, 1 for the disease, if drawn by class.
+    groups : (n,) numbers of the patients, from 0.
+    by_class : draw as many cases, and as many controls, as the cohort has patients of each kind.
+    """
+    by_patient = np.argsort(groups, kind="stable")
+    ends = np.cumsum(np.bincount(groups))
+    starts = np.append(0, ends[:-1])
+    kinds = [np.arange(ends.size)]
+    if by_class:
+        is_case = np.zeros(ends.size, dtype=bool)
+        is_case[groups[y == 1]] = True
+        kinds = [np.flatnonzero(~is_case), np.flatnonzero(is_case)]
+    if min(kind.size for kind in kinds) < LEAST_PATIENTS:
+        of_a_kind = " of each kind, cases and controls," if by_class else ""
+        raise InputError(
+            f"resamples draw patients, and need at least {LEAST_PATIENTS}{of_a_kind} to draw from: are the "
+            "ids those of patients?"
+        )
+    for _ in range(MAX_DRAWS):
+        drawn = np.concatenate([kind[rng.integers(kind.size, size=kind.size)] for kind in kinds])
+        sizes = ends[drawn] - starts[drawn]
+        # Each patient's places in `by_patient`, one after another.
+        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        rows = by_patient[np.repeat(starts[drawn], sizes) + within]
+        if outcome.is_enough(y[rows]):
+            return rows
+    raise InputError(
+        f"{MAX_DRAWS} resamples of patients {outcome.lacks(y)} to resample ({ends.size} patients in all)"
+    )
+
+
+# A file of finished resamples, so that interrupted work goes on.
+
+FILE = FileKind(
+    format="rootcausal resamples",
+    version=1,
+    name="file of finished resamples",
+    what="a file of finished resamples",
+    arrays=lambda: array_names(RESAMPLES),
+    compressed=False,
+)
+
+
+@dataclass(frozen=True)
+class Resamples:
+    """Finished resamples: their models, and what they were made from.
+
+    Attributes
+    ----------
+    models : one for each resample.
+    unsettled : the places of those in which a limit of the attribution, or of the imputation, ran out.
+    fingerprint : hash of the cohort, the settings and the seed.
+    random_state : the seed.
+    made_by : version of rootcausal that made them.
+    """
+
+    models: list[CausalModel]
+    unsettled: list[int]
+    fingerprint: str
+    random_state: int
+    made_by: str = __version__
+
+
+def write_resamples(path: str | PathLike[str], resamples: Resamples) -> None:
+    """Write finished resamples whole or not at all."""
+    header = {name: getattr(resamples, name) for name in ("fingerprint", "random_state", "unsettled")}
+    header |= kinds_of(resamples.models[0])
+    write_archive(path, FILE, header, pack(resamples.models))
+
+
+def read_resamples(path: str | PathLike[str]) -> Resamples:
+    """Finished resamples; a file that holds something else is an InputError."""
+    return read_archive(path, FILE, _restore)
+
+
+def _restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Resamples:
+    fingerprint, random_state, made_by = (
+        header[name] for name in ("fingerprint", "random_state", "rootcausal")
+    )
+    if not (isinstance(fingerprint, str) and isinstance(made_by, str) and is_seed(random_state)):
+        raise ValueError("its header does not say what the resamples were made from")
+    # On one thread, as the resamples were learned: else the last bit may differ.
+    with one_blas_thread():
+        models = unpack(header, arrays)
+    unsettled = header["unsettled"]
+    if not (isinstance(unsettled, list) and all(number in range(len(models)) for number in unsettled)):
+        raise ValueError("its header names resamples that it does not hold")
+    return Resamples(models, unsettled, fingerprint, random_state, made_by)
+
 
 SECONDS_BETWEEN_SAVES = 20.0
 # Starting workers, each of which loads this package, takes up to so many seconds. Threads start at once, but

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..backends.blas import one_blas_thread
 from ..errors import InputError
-from ..method.population import ClassWeights
 from ..method.table import F64, Index
-from .learning import learn_from
+from ..method.weighted import ClassWeights
+from .bootstrap import learn_from
 from .training_rows import TrainingRows
 
 

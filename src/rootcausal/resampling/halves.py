@@ -17,17 +17,16 @@ from scipy.special import expit
 from ..backends.blas import one_blas_thread
 from ..errors import InputError
 from ..method.layout import Layout
-from ..method.missing.completion import Completion
-from ..method.missing.rounding import to_levels
+from ..method.missing.completion import Completion, to_levels
 from ..method.model import CausalModel
-from ..method.population import ClassWeights
 from ..method.table import F64, Index
+from ..method.weighted import ClassWeights
 from ..metrics import rank_biased_overlap
 from ..outcomes.binary import Binary
 from ..outcomes.continuous import Continuous
 from ..outcomes.survival import HazardAttribution, Survival
 from ..wording import plural
-from .learning import learn_from
+from .bootstrap import learn_from
 from .training_rows import TrainingRows
 
 # Cohorts that are drawn from the model, each cut once: more cohorts tell more than more cuts.

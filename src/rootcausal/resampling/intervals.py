@@ -56,8 +56,8 @@ def spread_of_values(
     ``doubt`` (n, p) is the standard deviation that values which were not measured leave. Where there is one,
     a resample counts for the chance that its value is above zero. ``covariates`` have no rank.
     """
+    from ..backends.cpu.compiler import in_threads
     from ..backends.cpu.interval_kernels import settle_patients
-    from ..backends.cpu.threads import in_threads
 
     n, p = values.shape
     cols = np.union1d(np.concatenate([m.order for m in models]), np.flatnonzero(values.any(axis=0)))
@@ -154,8 +154,8 @@ def interval(draws: F64) -> F64:
 
 def _intervals(draws: F64) -> F64:
     """What :func:`interval` says of many patients, by compiled loops."""
+    from ..backends.cpu.compiler import in_threads
     from ..backends.cpu.interval_kernels import edges_of
-    from ..backends.cpu.threads import in_threads
 
     cells = prod(draws.shape[1:])
     ends = np.empty((2, cells))
@@ -223,7 +223,7 @@ class _Resamples(Generic[Asked]):
 
         Linear algebra keeps to one thread, so that the number of threads changes no digit.
         """
-        from ..backends.cpu.threads import in_threads
+        from ..backends.cpu.compiler import in_threads
 
         answers, used = [], 0
         for shape in self._shapes:

@@ -16,8 +16,8 @@ from ..method.layout import Layout
 from ..method.missing.noise import U64, contents
 from ..method.outcome import Outcome
 from ..method.pipeline import Settings
-from ..method.row_weights import RowWeights
 from ..method.table import F64, Index
+from ..method.weighted import RowWeights
 from ..outcomes.binary import Binary
 
 # Of an array whose rows are not contiguous, this much is copied at a time.

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import MissingExtraError
-from ..experiments.table_text import ResultTable, Text
+from ..experiments.tables import ResultTable, Text
 from ..method.table import F64, Index
 from .methods import quietly
 from .trial import Method, Source, Trial

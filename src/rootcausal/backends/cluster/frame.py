@@ -25,8 +25,8 @@ from ...errors import InputError
 from ...method.table import F64, LARGEST, ColumnMoments, Index
 from ..blas import one_blas_thread
 from ..choose import has_missing, incomplete_part
+from ..cpu.compiler import use_threads
 from ..cpu.rows import NumbaRaw
-from ..cpu.threads import use_threads
 from ..missing_rows import measured_moments
 from .missing import Work
 from .reading import Make, parts_of

@@ -28,8 +28,8 @@ import numpy as np
 
 from ...method.table import F64, Index, LevelSums, LossSums
 from ..blas import one_blas_thread
+from ..cpu.compiler import use_threads
 from ..cpu.rows import NumbaTable
-from ..cpu.threads import use_threads
 
 # Of a grain: enough rows that calling it costs little beside its sums, and few enough that a small table has
 # some for every worker.

@@ -25,7 +25,7 @@ import numpy as np
 from distributed import Client, Future, wait
 
 from ...method.moments import regressed_correlations
-from ...method.ordering.entropy import block_penalties
+from ...method.ordering.pair_score import block_penalties
 from ...method.table import F64, ColumnMoments, Index, KnownEntropies, LevelSums, LossSums
 from ..cpu.loops import COMPILED
 from .parts import call, made, summed

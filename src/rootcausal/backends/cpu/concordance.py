@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...method.table import F64, Index
-from .compiler import compiled
-from .threads import in_threads
+from .compiler import compiled, in_threads
 
 
 def concordances(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from ...method.loops import Loops
-from .effect_kernels import trace_back
-from .race_kernels import ACCOUNTS
-from .screen_kernels import class_test, take_out
-from .sparse_kernels import infer
+from .attribution_kernels import infer, trace_back
+from .ordering_kernels import ACCOUNTS, class_test, take_out
 
 COMPILED = Loops(infer, trace_back, ACCOUNTS, take_out, class_test)

@@ -9,7 +9,7 @@ from ...method.table import F64
 
 def in_threads(work: Callable[[int, int], None], n_units: int, n_values: int) -> None:
     """Call work(first, last) over 0..n_units, in as many threads as the amount of values is worth."""
-    from .threads import in_threads
+    from .compiler import in_threads
 
     in_threads(work, n_units, n_values)
 

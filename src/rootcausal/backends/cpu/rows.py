@@ -17,12 +17,18 @@ from ...method.table import F64, SCORE, ColumnMoments, Index, KnownEntropies, Lo
 from ..blas import one_blas_thread
 from ..level_rows import LevelColumns, LevelRows
 from ..loss_rows import LossColumns
-from .compiler import compiled
-from .level_kernels import CompiledLevelRows
-from .logit_kernels import logit_sums
-from .pair_kernels import block_entropies, column_units, pair_units, residual_units, square_units
-from .raw_kernels import add_moments, standardize_strip
-from .threads import in_threads
+from .attribution_kernels import logit_sums
+from .compiler import compiled, in_threads
+from .ordering_kernels import (
+    CompiledLevelRows,
+    add_moments,
+    block_entropies,
+    column_units,
+    pair_units,
+    residual_units,
+    square_units,
+    standardize_strip,
+)
 
 MOST_ROWS_A_CHUNK = 8192
 ROWS_A_MATRIX_PRODUCT = 4096

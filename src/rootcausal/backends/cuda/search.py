@@ -1,7 +1,7 @@
 """FindRoot+ (paper, Algorithm 3) with its accounts on the card: the host sees one answer a round.
 
 A pair costs nanoseconds there, and keeping account of it on the host a hundred times as many. The plain twin,
-with the same idea of which pairs to meet, is :class:`rootcausal.method.ordering.pair_search.PairSearch`.
+with the same idea of which pairs to meet, is :class:`rootcausal.method.ordering.search.PairSearch`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
-from ...method.ordering.levels import LevelEntropies
+from ...method.ordering.pair_score import LevelEntropies
 from ...method.ordering.search import BlockSearch, Root
 from ...method.table import F64, Index
 from .device import busy_warps, kernel, on_card, on_host

@@ -19,12 +19,84 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import block_diag
+from scipy.special import expit, ndtri
 
 from ..outcome import Loss
 from ..table import F64, LossSums
-from .acting import acting
 from .regression import WEAK_PENALTY, by_baseline
 from .spike_slab import MAX_SWEEPS, Posterior, Prior
+
+# How probably each column acts on D directly, once the regression is done.
+#
+# The prior of :mod:`rootcausal.method.attribution.spike_slab` is learned so that risks are right: a spike
+# with a width keeps weak effects that no single test would see, and takes none of them for a cause. How
+# probably a column acts is another question: whether its effect is zero. It is answered given all other
+# effects, with a spike at zero, and averaged over models (Hoeting et al. 1999): over the share of columns
+# that act, from next to none to next to all, and over two laws of their sizes. By one, causes have effects
+# of a size with each other (the moment prior, zero at zero); by the other, weak ones are as many as strong
+# ones (a normal distribution). The more causes there are, the more probably some of them are weak: the
+# second law is as probable as the share itself.
+
+# Shares of columns that act, as log-odds.
+SHARES = expit(np.linspace(-7.0, 6.0, 40))
+# How probable each law is beforehand, by share: effects of a size, and effects of any size.
+LAWS = np.stack([1.0 - SHARES, SHARES])
+# Columns that act, and columns that do not, which are taken for seen before any is: a beta distribution of
+# the share, most of it on few.
+SEEN_ACTING, SEEN_IDLE = 0.4, 2.5
+# The logarithm of how much better an effect fits than none, at most: more is certainty all the same.
+MOST_EVIDENCE = 600.0
+
+
+def acting(covariance: F64, slope: F64, found: Posterior, prior: Prior) -> F64:
+    """(k,): probability that each column acts on D directly.
+
+    Parameters
+    ----------
+    slope, prior : as :func:`~rootcausal.method.attribution.spike_slab.infer` was asked.
+    found, covariance : what it answered, and (k, k) the covariance of the coefficients.
+    """
+    own, mean = np.diagonal(covariance), covariance @ (slope + found.shift)
+    free = ~(prior.certain | prior.barred)
+    # What the data and all other effects say of each column, as a normal factor.
+    cavity = np.maximum(1.0 / own - found.precision, 0.0)[free]
+    pull = (mean / own - found.shift)[free]
+    factors = bayes_factors(cavity, pull, found.scale)
+    left_out = max(prior.n_columns - int(free.sum()), 0)
+    probability = prior.certain.astype(float)
+    probability[free] = averaged(factors, LAWS, SEEN_ACTING, SEEN_IDLE + left_out)
+    return probability
+
+
+def bayes_factors(cavity: F64, pull: F64, scale: float) -> F64:
+    """(2, m): how much better than zero an effect of either law fits a factor exp(pull w − cavity w² / 2)."""
+    variance = np.array([[scale], [3.0 * scale]])
+    spread = 1.0 / (cavity + 1.0 / variance)
+    at = spread * pull
+    evidence = 0.5 * (np.log(spread / variance) + at * pull)
+    evidence[0] += np.log((at[0] * at[0] + spread[0]) / scale)
+    factors: F64 = np.exp(np.minimum(evidence, MOST_EVIDENCE))
+    return factors
+
+
+def averaged(factors: F64, laws: F64, some: float, none: float) -> F64:
+    """(m,): probabilities that what was measured of each is no chance, averaged over shares and laws.
+
+    Parameters
+    ----------
+    factors : (l, m) how much better each law explains it than chance does.
+    laws : (l, s) how probable each law is beforehand, given each of the shares.
+    some, none : how many others are known to be no chance, and to be chance.
+    """
+    by_law = SHARES[:, None, None] * factors
+    total = by_law + (1.0 - SHARES)[:, None, None]
+    others = some * np.log(SHARES) + none * np.log1p(-SHARES)
+    evidence = np.log(total).sum(axis=2) + others[:, None] + np.log(laws.T)
+    weight = np.exp(evidence - evidence.max())
+    weight /= weight.sum()
+    probability: F64 = np.minimum(np.einsum("sl,slm->m", weight, by_law / total), 1.0)
+    return probability
+
 
 MAX_PASSES = 60
 # Two places can each send the search to the other one, since the quadratic there favours it: of a finding
@@ -173,7 +245,7 @@ class _Search:
     def stand(self, coef: F64, fixed: F64, doubt: float = 0.0) -> _Stand:
         # column = mixing @ error, so coefficients w of columns act on the errors as mixing.T @ w.
         beside, baseline = fixed[: self.n_covariates], fixed[self.n_covariates :]
-        sums = averaged(self.loss, np.concatenate((beside, coef @ self.mixing, baseline)), doubt)
+        sums = averaged_over_doubt(self.loss, np.concatenate((beside, coef @ self.mixing, baseline)), doubt)
         return _Stand(coef, fixed, sums, sums.loglik - 0.5 * WEAK_PENALTY * float(beside @ beside), doubt)
 
     def doubt(self, here: _Stand, curvature: F64, effects: Posterior) -> float:
@@ -229,7 +301,7 @@ def steepness(doubt: float) -> float:
     return (1.0 + math.pi * doubt / 8.0) ** -0.5
 
 
-def averaged(loss: Loss, beta: F64, doubt: float) -> LossSums:
+def averaged_over_doubt(loss: Loss, beta: F64, doubt: float) -> LossSums:
     """Sums of a log-likelihood averaged over a doubt of this variance about each predictor."""
     if not doubt:
         return loss.sums(beta)
@@ -241,3 +313,36 @@ def averaged(loss: Loss, beta: F64, doubt: float) -> LossSums:
 def _of_sites(effects: Posterior, there: F64, here: F64) -> float:
     """By how much the logarithm of the sites is higher there."""
     return float((there - here) @ (effects.shift - 0.5 * effects.precision * (there + here)))
+
+
+# How probably a column that a test left out is an ancestor of D all the same.
+#
+# A weak ancestor may fail a test. By what the test said of all columns, statistics of ancestors spread more
+# widely than those of the rest, normal with variance 1 + g, against 1: how much more is learned from the
+# columns that stayed. How many ancestors there are among all columns is averaged over, by what both those
+# that stayed and those that did not say of it.
+
+# Ancestors, and columns that are none, which are taken for seen before any is.
+SEEN_BEFORE = 1.0
+# A p-value is taken for no less than this: its statistic would be infinite.
+LEAST_P = 1e-300
+
+
+def ancestors_left_out(p_out: F64, p_in: F64, probability: F64) -> F64:
+    """(m,) probabilities of the columns that were left out.
+
+    Parameters
+    ----------
+    p_out : (m,) of the test that left each out; NaN where none could be made.
+    p_in, probability : (k,) of the same test for the columns that stayed, and how probably each is an
+        ancestor.
+    """
+    square_out, square_in = (ndtri(np.fmax(0.5 * np.fmin(p, 1.0), LEAST_P)) ** 2 for p in (p_out, p_in))
+    found = float(probability.sum())
+    if not p_out.size or not found:
+        return np.zeros(p_out.size)
+    wider = max(float(probability @ square_in) / found - 1.0, 0.0)
+    evidence = 0.5 * (square_out * wider / (1.0 + wider) - np.log1p(wider))
+    factors = np.exp(np.minimum(evidence, MOST_EVIDENCE))
+    none = p_in.size - found + SEEN_BEFORE
+    return averaged(factors[None, :], np.ones((1, SHARES.size)), found + SEEN_BEFORE, none)

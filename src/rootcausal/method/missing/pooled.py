@@ -12,9 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..population import ClassWeights, WeighsRows
 from ..table import F64, ColumnMoments, Index, RawTable
-from ..weighted import Part, WeightedTable
+from ..weighted import ClassWeights, Part, WeighsRows, WeightedTable
 from .gaussian import JointGaussian
 from .sums import Imputer, IncompleteRaw, JointSums, View
 

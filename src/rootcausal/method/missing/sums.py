@@ -13,10 +13,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ..layout import Layout
-from ..population import ClassWeights
 from ..table import F64, SCORE, Described, Index, RawTable
-from .censoring import censored
-from .gaussian import JointGaussian
+from ..weighted import ClassWeights
+from .gaussian import JointGaussian, censored
 from .noise import U64, ranks_among_equals
 
 #: Times that an incomplete patient is filled in.

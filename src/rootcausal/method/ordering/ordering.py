@@ -7,9 +7,9 @@
 | local      | exhaustive | drop variables whose residual is independent of D   |
 | local_plus | pruned     | drop variables whose residual is independent of D   |
 
-Discrete columns take part by the likelihood ratio of :mod:`rootcausal.method.ordering.levels`. The dummies of
-one variable stay together: once one of them is a root, the others follow, and the test keeps or drops them
-all.
+Discrete columns take part by the likelihood ratio of :mod:`rootcausal.method.ordering.pair_score`. The
+dummies of one variable stay together: once one of them is a root, the others follow, and the test keeps or
+drops them all.
 
 What is known before (:mod:`rootcausal.method.ordering.precedence`) holds in every round: only those columns
 are compared, and may become the root, that nothing is left to come before. Covariates, and columns that come
@@ -27,14 +27,11 @@ from ..layout import Layout
 from ..linear import LinearMechanism, inverse
 from ..moments import Columns
 from ..outcome import Outcome, Screen
-from ..population import ClassWeights, standardized
 from ..table import F64, Index, RawTable, Table
-from .entropy import entropy
-from .exogenous import set_apart
-from .levels import with_levels
-from .pair_search import PairSearch
-from .precedence import Opening
-from .search import BlockSearch, ExhaustiveSearch, Root, Search
+from ..weighted import ClassWeights, standardized
+from .pair_score import entropy, with_levels
+from .precedence import Opening, set_apart
+from .search import BlockSearch, ExhaustiveSearch, PairSearch, Root, Search
 
 PAIRS_NOT_WORTH_COUNTING = 1000
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 
 import numpy as np
+from scipy.linalg import block_diag, solve_triangular
 
-from ..table import Index
+from ..table import F64, Index
 
 #: Stages of variables that come before all others: covariates, and after them what was called first.
 COVARIATE, FIRST = 0, 1
@@ -157,3 +159,39 @@ def _followers_first(followers: dict[int, set[int]]) -> list[int]:
         return list(TopologicalSorter(followers).static_order())
     except CycleError as error:
         raise ValueError("the rules go round in a circle") from error
+
+
+# Columns that come first: nothing in the table causes them, so neither do they cause each other.
+#
+# Taking one out of the next, as the search does with all others, would make age a cause of sex. Their
+# shocks are what was measured, and may go together; what lies behind them is no part of the model. Nothing
+# else changes: the errors of all other columns, and the log-odds, are the same.
+
+
+def set_apart(mixing: F64, start: int, variable: Index) -> tuple[F64, F64]:
+    """A mixing matrix in which some columns do not act on each other, and how its errors make the old ones.
+
+    Parameters
+    ----------
+    mixing : (k, k) lower triangular; standardized columns are ``errors @ mixing.T``.
+    start : the place of the first of these columns.
+    variable : (m,) whose each of them is: the dummies of one variable stay as they are to each other.
+
+    Returns
+    -------
+    mixing : (k, k), for errors of unit variance that may correlate among these columns.
+    turn : (m, m); the old errors of these columns are ``new @ turn.T``, and so the effect of a new one is
+        ``turn.T @ effects``.
+    """
+    inside = slice(start, start + variable.size)
+    together = mixing[inside, inside]
+    covariance = together @ together.T
+    _, first = np.unique(variable, return_index=True)
+    edges = [*np.sort(first), variable.size]
+    blocks = [slice(a, b) for a, b in pairwise(edges)]
+    alone = block_diag(*(np.linalg.cholesky(covariance[block, block]) for block in blocks))
+    turn = solve_triangular(together, alone, lower=True)
+    found = mixing.copy()
+    found[start:, inside] = mixing[start:, inside] @ turn
+    found[inside, inside] = alone
+    return found, turn
