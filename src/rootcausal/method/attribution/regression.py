@@ -74,7 +74,8 @@ def separates(loss: Loss, start: Coefficients) -> bool:
 
     ``start`` is where to begin to look for one.
     """
-    # That there is one is certain as soon as a step is short; where it is does not matter.
+    # That there is one is certain as soon as a step is short, unless nothing is left to gain; where it is
+    # does not matter.
     beta = np.append(start.coef, start.baseline)
     return _maximize(loss, beta, start.coef.size, penalty=0.0, enough=LEVEL) is None
 
@@ -91,7 +92,7 @@ def _maximize(loss: Loss, beta: F64, k: int, penalty: float, enough: float = 0.0
         if step is None:
             return None if not penalty else (beta, True)
         if np.abs(step).max(initial=0.0) <= enough:
-            return beta, True
+            return None if not penalty and loss.is_certain(here.loglik) else (beta, True)
         gain = float(step @ here.gradient)
         if gain <= TOLERANCE * loss.n_rows:
             # A long step that gains nothing: some columns tell a few patients apart for certain.
