@@ -104,3 +104,15 @@ class CaseFitter(Fitter):
             replace(fitted, cost=fitted.cost - self.cases.log_likelihood(one.effect, fitted))
             for one, fitted in zip(asked, found, strict=True)
         ]
+
+    def _rescaled(
+        self,
+        some: Sequence[int],
+        effects: Sequence[int],
+        lines: Sequence[Sequence[tuple[int, int]]],
+        whole: Sequence[Sequence[tuple[int, int]]],
+        best: list[Fitted],
+    ) -> None:
+        """Not with cases: how likely these are is told on the column's own scale."""
+        if self.cases is None:
+            super()._rescaled(some, effects, lines, whole, best)

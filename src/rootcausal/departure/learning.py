@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -76,7 +76,8 @@ class _Resampled(GraphCohort):
 
     def fitter(self, nonlinear: bool) -> Fitter:
         plain = super().fitter(nonlinear)
-        return CaseFitter(**vars(plain), cases=self.cases)
+        given = {one.name: getattr(plain, one.name) for one in fields(plain) if one.init}
+        return CaseFitter(**given, cases=self.cases)
 
     def mechanism(self, nonlinear: bool, n_columns: int) -> tuple[NonlinearMechanism, bool]:
         """The mechanism of its graph, of all columns, and whether the search came to rest."""
