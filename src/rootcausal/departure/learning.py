@@ -76,6 +76,7 @@ class _Resampled(GraphCohort):
 
     def fitter(self, nonlinear: bool) -> Fitter:
         plain = super().fitter(nonlinear)
+        assert isinstance(plain, Fitter)  # its rows lie in this process
         given = {one.name: getattr(plain, one.name) for one in fields(plain) if one.init}
         return CaseFitter(**given, cases=self.cases)
 
