@@ -81,10 +81,10 @@ import sys, threading
 from pathlib import Path
 
 from rootcausal import RCI
-from rootcausal.backends.cpu import threads
+from rootcausal.backends.cpu import compiler
 from rootcausal.data import simulate_nonlinear
 
-threads.WORTH_A_THREAD = 100  # a small cohort is worth threads too
+compiler.WORTH_A_THREAD = 100  # a small cohort is worth threads too
 cohort = simulate_nonlinear(120, 4, random_state=3)
 model = RCI(mechanism="nonlinear").fit(cohort.X, cohort.y)
 model.bootstrap(4)

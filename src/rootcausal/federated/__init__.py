@@ -13,7 +13,7 @@ __all__ = ["FolderTransport", "InProcess", "Policy", "Site", "fit", "serve_folde
 # Whoever only carries messages, as Flower's apps do for each of them anew, waits for none of the method.
 _HOMES = {
     "FolderTransport": "folder",
-    "InProcess": "in_process",
+    "InProcess": "folder",
     "Policy": "site",
     "Site": "site",
     "fit": "fitting",
