@@ -26,6 +26,7 @@ from rootcausal.method.model_parts import (
     flattened,
     unflattened,
 )
+from rootcausal.nonlinear.ancestors import ancestors
 from rootcausal.nonlinear.attribution import NonlinearAttribution, nonlinear_kind
 from rootcausal.nonlinear.curves import KNOTS, PIECES, Splines, curve_at, pieces_at
 from rootcausal.nonlinear.fitting import POST_NONLINEAR, Asked, Fitter, fit_logits
@@ -568,3 +569,9 @@ def test_arrow_curves_show_what_was_learned() -> None:
     )
     assert (np.diff(curve.spread) > 0).all()
     assert KNOTS.size == PIECES - 1
+
+
+def test_of_acting_directly_half_the_odds_of_the_regression_are_believed() -> None:
+    told = ancestors(np.repeat([0.5, 1.0], 100), {}, np.zeros((200, 200), dtype=bool))
+    assert told[:100].mean() == pytest.approx(1 / 3, abs=0.01)
+    assert (told[100:] == 1.0).all()

@@ -87,9 +87,10 @@ class Halves:
         if self.same != self.same:
             return f"{self.statement[0].upper()}{self.statement[1:]} ({plural(self.splits, 'split')})"
         expected = "" if self.expected_overlap is None else f", {self.expected_overlap:.2f} expected"
+        cohorts = f", {plural(self.simulated, 'simulated cohort')}" if self.simulated else ""
         return (
             f"{self.statement[0].upper()}{self.statement[1:]} (rank overlap {self.overlap:.2f}{expected}; "
-            f"{plural(self.splits, 'split')}, {plural(self.simulated, 'simulated cohort')})"
+            f"{plural(self.splits, 'split')}{cohorts})"
         )
 
     def to_dict(self) -> dict[str, Any]:
