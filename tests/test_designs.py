@@ -424,3 +424,16 @@ def test_a_file_whose_design_cannot_be_is_refused(
     write_archive(tmp_path / "bad.rci", MODEL, header, arrays)
     with pytest.raises(InputError, match="is not a rootcausal model, or it is damaged"):
         RCISurvival.load(tmp_path / "bad.rci")
+
+
+def test_each_stratum_has_a_follow_up_of_its_own() -> None:
+    rng = np.random.default_rng(5)
+    X, stratum = rng.exponential(size=(300, 2)), np.repeat([0, 1], 150)
+    until = rng.exponential(np.exp([0.0, 0.5, 0.5]), (300, 3)) / np.column_stack([X, np.ones(300)])
+    time, label = until.min(axis=1), until.argmin(axis=1)
+    asked = {"positive": 0, "competing": 1, "incidence": True, "mechanism": "linear"}
+    one, other = (
+        RCISurvival(**asked).fit(X, of, label, strata=stratum).coef_
+        for of in (time, np.where(stratum == 1, 10.0, 1.0) * time)
+    )
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-6)

@@ -111,19 +111,28 @@ def outlived(spans: Spans) -> Spans:
     weights of Fine and Gray as draws of such ends do (Ruan & Gray 2008), and is the same each time.
     """
     assert spans.competing is not None
-    ended = (spans.event + spans.competing) > 0
-    times, place = np.unique(spans.time, return_inverse=True)
+    stays = spans.time.copy()
+    strata = np.zeros(stays.size) if spans.stratum is None else spans.stratum
+    for one in np.unique(strata):  # each of which may have been followed for another while (Zhou et al. 2011)
+        some = strata == one
+        stays[some] = _stays(spans.time[some], spans.event[some], spans.competing[some])
+    return replace(spans, stays=stays)
+
+
+def _stays(time: F64, event: F64, competing: F64) -> F64:
+    ended = (event + competing) > 0
+    times, place = np.unique(time, return_inverse=True)
     ends, events = (np.bincount(place, weights=of, minlength=times.size) for of in (~ended, ended))
     # Events come before ends of follow-up at the same time.
     at_risk = np.cumsum((ends + events)[::-1])[::-1] - events
     followed = np.cumprod(1.0 - ends / np.maximum(at_risk, 1.0))
-    who = np.flatnonzero(spans.competing > 0)
-    who = who[np.argsort(spans.time[who], kind="stable")]
+    who = np.flatnonzero(competing > 0)
+    who = who[np.argsort(time[who], kind="stable")]
     share = (np.arange(1, who.size + 1) * GOLDEN) % 1.0
     until = np.searchsorted(-followed, -share * followed[place[who]])
-    stays = spans.time.copy()
+    stays = time.copy()
     stays[who] = np.append(times, times[-1])[until]
-    return replace(spans, stays=stays)
+    return stays
 
 
 def moments(time: F64, stratum: F64 | None) -> np.ndarray:
