@@ -417,3 +417,20 @@ def test_where_people_live_is_no_end(name: str, an_end: bool) -> None:
     assert says_end(name) == an_end
     where = np.array(["NSW", "VIC", "QLD"])[np.arange(N) % 3]
     assert (f"--after {name}" in line(look(table(**{name: where}, died=EVENT), "died"))) == an_end
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_stages_under_other_names_are_left_out_of_the_line(numbers: bool) -> None:
+    rng = np.random.default_rng(0)
+    stage = rng.integers(0, 4, 200)
+    texts = np.array(["1_None", "2_Mild", "3_Severe", "4_Worst"])[stage]
+    table = pa.table(
+        {
+            "a": rng.normal(size=200) + stage,
+            "near": np.where(rng.random(200) < 0.1, 0, stage),
+            "again": stage + 1 if numbers else np.array(list("wxyz"))[stage],
+            "stage": texts,
+        }
+    )
+    one = named(look(table, "stage", outcome="ordinal"), "the outcome itself")
+    assert one is not None and one.columns == ("again",) and one.in_line

@@ -30,7 +30,7 @@ from ..name_hints.columns import (
 )
 from ..name_hints.visits import measured_later, visits_from
 from ..screening.auc import auc_of
-from ..screening.duplicates import ROWS_A_LEVEL, is_cut, outcome_again, parts_of_sum, unit
+from ..screening.duplicates import ROWS_A_LEVEL, is_cut, outcome_again, parts_of_sum, renames, unit
 from ..screening.leakage import (
     FEWEST_OF_A_CLASS,
     IMMORTAL,
@@ -66,26 +66,26 @@ WHY_NOT_LATER = (
 def find_itself(
     columns: Sequence[Counted], kinds: dict[str, Shape], outcome: Counted, *, linear: bool
 ) -> list[Finding]:
-    """Columns that are the ``outcome``, a number, again: a fit refuses them, or would call them its causes.
+    """Columns that are the ``outcome``, a number or stages, again: a fit refuses them, or calls them causes.
 
     With ``linear`` a fit refuses linear images only.
     """
-    if outcome.numbers is None:
-        return []
     asked = [c for c in columns if kinds[c.name] in FITTED]
-    numbers = [(c.name, c.numbers) for c in asked if c.numbers is not None]
-    values = [of for _, of in numbers]
-    ways = (True, False) if linear else (False,)
-    again = {numbers[c][0] for way in ways for c in outcome_again(outcome.numbers, values, linear=way)}
-    cut = {
-        c.name
-        for c in asked
-        if linear and c.name not in again and c.codes is not None
-        if c.n_observed >= ROWS_TO_CORRELATE and is_cut(c.codes, outcome.numbers)
-    }
-    left = [(name, values) for name, values in numbers if linear and name not in again]
-    sums = parts_of_sum(outcome.numbers, np.array([of for _, of in left]).T) if left else []
-    parts = {left[place][0] for place in sums}
+    again, cut, parts = {c.name for c in asked if _has_its_levels(c, outcome)}, set(), set()
+    if outcome.numbers is not None:
+        numbers = [(c.name, c.numbers) for c in asked if c.numbers is not None]
+        values = [of for _, of in numbers]
+        ways = (True, False) if linear else (False,)
+        again |= {numbers[c][0] for way in ways for c in outcome_again(outcome.numbers, values, linear=way)}
+        cut = {
+            c.name
+            for c in asked
+            if linear and c.name not in again and c.codes is not None
+            if c.n_observed >= ROWS_TO_CORRELATE and is_cut(c.codes, outcome.numbers)
+        }
+        left = [(name, values) for name, values in numbers if linear and name not in again]
+        sums = parts_of_sum(outcome.numbers, np.array([of for _, of in left]).T) if left else []
+        parts = {left[place][0] for place in sums}
     text = "{columns} {names:is|are} {outcome} itself, {how}. The outcome is no cause of itself."
     return [
         finding
@@ -103,6 +103,14 @@ def find_itself(
             how=how,
         )
     ]
+
+
+def _has_its_levels(cells: Counted, outcome: Counted) -> bool:
+    """Whether the levels of a column are the stages of the outcome under other names, one for one."""
+    if cells.codes is None or outcome.codes is None or outcome.n_different <= 2:
+        return False
+    both = (cells.codes >= 0) & (outcome.codes >= 0)
+    return int(both.sum()) >= ROWS_TO_CORRELATE and renames(cells.codes[both], outcome.codes[both])
 
 
 def find_after(

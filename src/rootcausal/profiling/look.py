@@ -350,7 +350,8 @@ def _of_outcome(
 
     Rows are ``whole`` patients, or intervals from a start to a stop.
     """
-    amount = next((c for c in columns if c.name == (time or target) and (seen.number or time)), None)
+    more = seen.number or seen.kind == "ordinal"
+    amount = next((c for c in columns if c.name == (time or target) and (more or time)), None)
     found = [] if amount is None else find_itself(variables, kinds, amount, linear=seen.number)
 
     def left() -> list[Counted]:
