@@ -56,7 +56,7 @@ def test_filling_and_spread_equal_a_slow_oracle(few: bool, monkeypatch: pytest.M
     if few:
         monkeypatch.setattr(completion_module, "ROWS_PER_BLOCK", 7)
         monkeypatch.setattr(completion_module, "VALUES_A_BLOCK", 10)
-        monkeypatch.setattr(gaussian, "VALUES_A_BLOCK", 20)
+        monkeypatch.setattr(gaussian, "VALUES_A_COVARIANCE_BLOCK", 20)
     completion = known()
     X = patients(completion)
     X[0], X[1] = np.nan, completion.mean

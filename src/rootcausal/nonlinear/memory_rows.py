@@ -340,7 +340,8 @@ class HeldRows:
         return np.stack([least, most], axis=1)
 
     def quantiles(self, shares: F64) -> F64:
-        return np.stack([quantiles_of(z, self.weights, shares) for z in self.Z])
+        found = [quantiles_of(z, self.weights, shares) for z in self.Z]
+        return np.array(found).reshape(len(self.Z), shares.size)  # of no columns too
 
     def curve_grams(self, knots: F64, curves: F64) -> F64:
         found = np.zeros((len(curves), curves.shape[1], curves.shape[1]))
