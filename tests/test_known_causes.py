@@ -57,7 +57,7 @@ def test_what_does_not_act_directly_has_only_what_others_pass_on() -> None:
     assert effect_of(model, "x2") == pytest.approx(0.0, abs=0.02)  # what others pass on
     places = [list(X).index(name) for name in ("x2", "x0")]
     assert model.ancestor_probability_[places[0]] < 0.2
-    assert model.ancestor_probability_[places[1]] > 0.99  # by x1
+    assert model.ancestor_probability_[places[1]] > 0.96  # by x1, as surely as an arrow can be in 600 rows
     assert abs(effect_of(model, "x0")) < abs(effect_of(free, "x0"))
 
 
