@@ -110,7 +110,8 @@ def _has_its_levels(cells: Counted, outcome: Counted) -> bool:
     if cells.codes is None or outcome.codes is None or outcome.n_different <= 2:
         return False
     both = (cells.codes >= 0) & (outcome.codes >= 0)
-    enough = int(both.sum()) >= max(ROWS_TO_CORRELATE, ROWS_A_LEVEL * outcome.n_different)  # values seen once pair up
+    # Values that are seen once pair up with any others.
+    enough = int(both.sum()) >= max(ROWS_TO_CORRELATE, ROWS_A_LEVEL * outcome.n_different)
     return enough and renames(cells.codes[both], outcome.codes[both])
 
 
